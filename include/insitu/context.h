@@ -1,0 +1,61 @@
+/* Contexts: what one running call needs. One a thread; a context works with any state of its engine. */
+#ifndef INSITU_CONTEXT_H
+#define INSITU_CONTEXT_H
+
+#include <insitu/state.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct insitu_context insitu_context;
+
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_create(const insitu_engine *engine,
+                                                                 insitu_context **out_context, insitu_diag *diag);
+/* NULL is allowed. */
+INSITU_API void insitu_context_destroy(insitu_context *context);
+
+/* Binds an input. The tensor struct, its shape and strides are copied, its data are used in place: they must stay valid
+ * until the next run has returned. An input that the program writes is written there. Errors: ARG (index, dtype,
+ * device), SHAPE (rank, size, a size outside its range; strides of an input written through a view). */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_input(insitu_context *context, int32_t index,
+                                                                    const insitu_tensor *tensor, insitu_diag *diag);
+/* Binds memory for an output; tensor NULL unbinds it. An output that is left unbound lives in memory of the context
+ * until its next run; one that is a state tensor or an input is that tensor itself. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_output(insitu_context *context, int32_t index,
+                                                                     const insitu_tensor *tensor, insitu_diag *diag);
+/* Sizes that the output will have with the inputs bound now, before the run (room for out_ndim <= 12 sizes).
+ * Errors: ARG (index; an input that its sizes depend on is not bound), SHAPE. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_output_shape(insitu_context *context, int32_t index,
+                                                                       int32_t *out_ndim, int64_t *out_sizes,
+                                                                       insitu_diag *diag);
+/* Runs the program once on a state (NULL: the engine has no state). A call that fails changes no state and no input.
+ * Errors: ARG (an input is not bound, another call runs on this state), SHAPE, BOUNDS, ASSERT, NOMEM, DEVICE. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_run(insitu_context *context, insitu_state *state,
+                                                              insitu_stream stream, insitu_diag *diag);
+/* An output of the last run; valid until the next run of the context (of the state, if it is a state tensor). A None or
+ * constant leaf of the program's result is a 0-d tensor or absent. Errors: ARG. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_output(const insitu_context *context, int32_t index,
+                                                                 insitu_tensor *out_tensor, insitu_diag *diag);
+
+/* Counters of the last run, in bytes. */
+typedef struct insitu_run_stats {
+    size_t struct_size;
+    double seconds;
+    int64_t weight_bytes_read;    /* bytes of weights that the steps read; of an embedding the gathered rows alone */
+    int64_t state_bytes_written;  /* bytes stored into state tensors (mutated inputs too) */
+    int64_t state_bytes_moved;    /* bytes shifted within one state tensor */
+    int64_t state_bytes_copied;   /* old bytes set aside, and new bytes built elsewhere and copied back */
+    int64_t state_bytes_saved;    /* bytes of the undo log */
+    int64_t output_bytes_copied;  /* bytes of state or input tensors copied to other memory as outputs */
+    int64_t arena_bytes;          /* size of the context's memory for intermediate values */
+} insitu_run_stats;
+
+/* stats->struct_size must be set by the caller. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_stats(const insitu_context *context, insitu_run_stats *stats,
+                                                                insitu_diag *diag);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

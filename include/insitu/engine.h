@@ -1,0 +1,96 @@
+/* Engines: compiled programs. An engine is immutable and may be used by several threads at once. */
+#ifndef INSITU_ENGINE_H
+#define INSITU_ENGINE_H
+
+#include <insitu/status.h>
+#include <insitu/tensor.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct insitu_engine insitu_engine;
+
+/* Receives log text; level 0 error, 1 warning, 2 information, 3 trace. */
+typedef void (*insitu_log_fn)(void *user, int level, const char *text);
+
+typedef struct insitu_load_options {
+    size_t struct_size;
+    bool verify_weights; /* check the weights' hashes too: reads the whole file */
+} insitu_load_options;
+
+/* Loads an engine file; weights are mapped. options NULL means defaults. Errors: IO, FORMAT, VERSION, NOMEM. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_load(const char *path, const insitu_load_options *options,
+                                                              insitu_engine **out_engine, insitu_diag *diag);
+/* The same from memory, which must be aligned to 64 bytes, and stay valid and unchanged until the engine is destroyed. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_load_memory(const void *data, size_t size,
+                                                                     const insitu_load_options *options,
+                                                                     insitu_engine **out_engine, insitu_diag *diag);
+/* Writes an engine file: to a temporary name beside path, then renamed. Equal engines give equal bytes. Errors: IO, NOMEM. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_save(const insitu_engine *engine, const char *path,
+                                                              insitu_diag *diag);
+/* NULL is allowed. States, contexts and modules of the engine must be destroyed first. */
+INSITU_API void insitu_engine_destroy(insitu_engine *engine);
+
+/* One input, output or state tensor as the engine declares it. A size that is fixed is a number >= 0 in sizes; one that
+ * varies is -1 there, with its range in min_sizes and max_sizes (max -1: unbounded). */
+typedef struct insitu_value_info {
+    size_t struct_size;
+    const char *name; /* owned by the engine */
+    insitu_dtype dtype;
+    int32_t ndim;
+    const int64_t *sizes;     /* ndim numbers, owned by the engine */
+    const int64_t *min_sizes; /* ndim numbers */
+    const int64_t *max_sizes; /* ndim numbers */
+    bool is_written;          /* inputs: the program writes this input in place */
+    bool is_scalar;           /* a Python number: bound as a 0-d tensor (I64, F64 or BOOL) */
+    const char *aliased;      /* outputs: the input or state whose memory the output is; NULL: memory of its own */
+} insitu_value_info;
+
+INSITU_API int32_t insitu_engine_input_count(const insitu_engine *engine);
+INSITU_API int32_t insitu_engine_output_count(const insitu_engine *engine);
+INSITU_API int32_t insitu_engine_state_count(const insitu_engine *engine);
+/* info->struct_size must be set by the caller. Errors: ARG (index out of range). */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_input(const insitu_engine *engine, int32_t index,
+                                                               insitu_value_info *info, insitu_diag *diag);
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_output(const insitu_engine *engine, int32_t index,
+                                                                insitu_value_info *info, insitu_diag *diag);
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_state(const insitu_engine *engine, int32_t index,
+                                                               insitu_value_info *info, insitu_diag *diag);
+/* Index by name, -1 if there is none. */
+INSITU_API int32_t insitu_engine_find_input(const insitu_engine *engine, const char *name);
+INSITU_API int32_t insitu_engine_find_output(const insitu_engine *engine, const char *name);
+INSITU_API int32_t insitu_engine_find_state(const insitu_engine *engine, const char *name);
+/* The input that the named output shares memory with, or NULL. */
+INSITU_API const char *insitu_engine_aliased_input(const insitu_engine *engine, const char *output_name);
+/* True if the program writes the named input. */
+INSITU_API bool insitu_engine_input_is_written(const insitu_engine *engine, const char *input_name);
+
+/* The in-place report: one row a state tensor (a mutated buffer, or an input that the program mutates). */
+typedef struct insitu_report_row {
+    size_t struct_size;
+    const char *name;
+    const char *type;      /* "f32[1,2,64,8]" */
+    const char *update;    /* "index_update dim 2" */
+    const char *verdict;   /* "in place", "in place (moves 384)", "COPIED 16 KiB: mul_3 (model.py:41) reads ..." */
+    const char *written;   /* bytes written a call: a number, or an expression over the program's symbols */
+    int64_t bytes_written; /* the same as a number; -1 if it depends on a size that is only known at run time */
+    int64_t bytes_moved;
+    int64_t bytes_copied;
+    bool in_place;
+} insitu_report_row;
+
+INSITU_API int32_t insitu_engine_report_count(const insitu_engine *engine);
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_report(const insitu_engine *engine, int32_t index,
+                                                                insitu_report_row *row, insitu_diag *diag);
+/* Text of the engine, one of: "report" (the in-place report), "plan" (steps and memory), "values" (inputs, outputs,
+ * states, aliases), each for people; "json" (everything, one JSON object). *out_text is freed by insitu_text_free. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_print(const insitu_engine *engine, const char *what,
+                                                               char **out_text, insitu_diag *diag);
+INSITU_API void insitu_text_free(char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

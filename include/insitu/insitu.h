@@ -1,0 +1,13 @@
+/* Insitu: a compiler and runtime for PyTorch programs saved by torch.export that updates state where it lies. */
+#ifndef INSITU_INSITU_H
+#define INSITU_INSITU_H
+
+#include <insitu/context.h>
+#include <insitu/engine.h>
+#include <insitu/module.h>
+#include <insitu/program.h>
+#include <insitu/state.h>
+#include <insitu/status.h>
+#include <insitu/tensor.h>
+
+#endif

@@ -1,0 +1,143 @@
+/* base: what every room uses. Allocation, arenas, strings, arrays, maps, bit sets, diagnostics, log, checked
+ * arithmetic, mapped files, switches. No global state but the once-read switch table and the test allocator. */
+#ifndef BASE_H
+#define BASE_H
+
+#include <insitu/status.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MUST_CHECK __attribute__((warn_unused_result))
+#define PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))
+#define NONE UINT32_MAX /* an absent 32-bit id */
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Limits on what files may ask for: see limits.h for each one's reason. */
+#include "base/limits.h"
+
+/* ---- errors: the only two macros ---- */
+#define TRY(expression)                                                                                                \
+    do {                                                                                                               \
+        insitu_status try_status = (expression);                                                                       \
+        if (try_status != INSITU_OK) return try_status;                                                                \
+    } while (0)
+/* FAIL(diag, INSITU_SHAPE, "input '%s' has rank %d where %d was expected", ...) */
+#define FAIL(diag, code, ...) return diag_set((diag), (code), __VA_ARGS__)
+
+/* Writes the sentence (truncated to fit) and returns code. diag may be NULL. */
+insitu_status diag_set(insitu_diag *diag, insitu_status code, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Appends a row to the diagnostic's list (copied). Silently drops it if memory is short. */
+void diag_add_row(insitu_diag *diag, const char *op, uint32_t count, const char *source);
+
+/* ---- memory: the only callers of malloc. Tests replace the hooks to count and to fail. ---- */
+typedef struct memory_hooks {
+    void *(*alloc)(void *user, size_t size);
+    void (*free)(void *user, void *data);
+    void *user;
+} memory_hooks;
+void memory_set_hooks(const memory_hooks *hooks);  /* NULL restores malloc and free; not thread-safe */
+void *memory_alloc(size_t size);                   /* aligned for any type; NULL if it fails; size 0 gives non-NULL */
+void *memory_alloc_aligned(size_t size, size_t alignment); /* alignment: a power of two <= 4096 */
+void memory_free(void *data);                      /* of either; NULL allowed */
+
+/* ---- arena: bump allocation, freed as a whole ---- */
+typedef struct arena_block arena_block;
+typedef struct arena {
+    arena_block *blocks;
+    size_t block_size; /* of the next block */
+} arena;
+void arena_init(arena *arena);    /* allocates nothing */
+void arena_release(arena *arena); /* frees all; the arena may be used again */
+/* Zeroed memory for count items of item_size bytes; stores its address in *(T **)out_pointer. Errors: NOMEM. */
+MUST_CHECK insitu_status arena_array(arena *arena, size_t count, size_t item_size, void *out_pointer);
+/* Makes *(T **)items_pointer hold at least needed items (capacity doubles, old items are copied, new ones zeroed). */
+MUST_CHECK insitu_status arena_grow(arena *arena, void *items_pointer, uint32_t *capacity, size_t needed,
+                                    size_t item_size);
+MUST_CHECK insitu_status arena_copy(arena *arena, const void *data, size_t size, void *out_pointer);
+MUST_CHECK insitu_status arena_string(arena *arena, const char *text, size_t size, const char **out_text); /* NUL added */
+MUST_CHECK insitu_status arena_printf(arena *arena, const char **out_text, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* ---- text: a growing NUL-terminated string. Sticky failure: printing after NOMEM does nothing; text_status tells. ---- */
+typedef struct text {
+    char *data; /* NULL until the first print */
+    size_t size, capacity;
+    bool failed;
+} text;
+void text_init(text *text);
+void text_release(text *text);
+void text_add(text *text, const char *data, size_t size);
+void text_printf(text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+void text_vprintf(text *text, const char *format, va_list arguments);
+MUST_CHECK insitu_status text_status(const text *text, insitu_diag *diag);
+
+/* ---- map: string -> uint32_t, in an arena. Keys are not copied. ---- */
+typedef struct map_entry {
+    const char *key;
+    uint32_t value;
+    uint32_t hash;
+} map_entry;
+typedef struct map {
+    map_entry *entries;
+    uint32_t count, capacity;
+} map;
+uint32_t map_find(const map *map, const char *key); /* NONE if absent */
+/* Inserts or replaces. */
+MUST_CHECK insitu_status map_set(map *map, arena *arena, const char *key, uint32_t value);
+uint64_t hash_bytes(const void *data, size_t size, uint64_t seed); /* xxh64 */
+
+/* ---- bit sets ---- */
+typedef struct bitset {
+    uint64_t *words;
+    uint32_t bits;
+} bitset;
+MUST_CHECK insitu_status bitset_create(arena *arena, uint32_t bits, bitset *out_set);
+static inline bool bitset_has(const bitset *set, uint32_t bit) { return (set->words[bit >> 6] >> (bit & 63)) & 1; }
+static inline void bitset_add(bitset *set, uint32_t bit) { set->words[bit >> 6] |= UINT64_C(1) << (bit & 63); }
+static inline void bitset_remove(bitset *set, uint32_t bit) { set->words[bit >> 6] &= ~(UINT64_C(1) << (bit & 63)); }
+/* target |= source; true if target changed. Equal sizes. */
+bool bitset_merge(bitset *target, const bitset *source);
+
+/* ---- checked arithmetic: false on overflow ---- */
+static inline bool checked_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
+static inline bool checked_sub(int64_t a, int64_t b, int64_t *out) { return !__builtin_sub_overflow(a, b, out); }
+static inline bool checked_mul(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
+static inline bool checked_size_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
+static inline bool checked_size_mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
+int64_t floor_div(int64_t a, int64_t b); /* b != 0 and not (INT64_MIN, -1); rounds to minus infinity */
+int64_t floor_mod(int64_t a, int64_t b); /* sign of b, as Python */
+
+/* ---- files ---- */
+/* A read-only view of a file or of the caller's memory, shared by reference count (atomic). */
+typedef struct file_map {
+    const uint8_t *data;
+    size_t size;
+    uint32_t references; /* touched only by retain and release */
+    bool owns_mapping;
+} file_map;
+MUST_CHECK insitu_status file_map_open(const char *path, file_map **out_map, insitu_diag *diag);
+MUST_CHECK insitu_status file_map_wrap(const void *data, size_t size, file_map **out_map, insitu_diag *diag);
+file_map *file_map_retain(file_map *map);
+void file_map_release(file_map *map); /* NULL allowed */
+/* Writes parts one after another to path.tmp.<pid>.<n>, syncs, and renames to path; nothing is left on failure. */
+typedef struct file_part {
+    const void *data;
+    size_t size;
+} file_part;
+MUST_CHECK insitu_status file_write_atomic(const char *path, const file_part *parts, size_t count, insitu_diag *diag);
+
+/* ---- switches: environment variables, read once; the one table is switches.def ---- */
+typedef enum switch_id {
+#define SWITCH(id, name, help) SWITCH_##id,
+#include "base/switches.def"
+#undef SWITCH
+    SWITCH_COUNT
+} switch_id;
+const char *switch_value(switch_id id); /* NULL if unset */
+bool switch_on(switch_id id);           /* set and neither "" nor "0" */
+
+/* ---- log: text to the installed sink (none by default) ---- */
+void log_printf(int level, const char *format, ...) PRINTF_LIKE(2, 3);
+
+#endif
