@@ -1,0 +1,216 @@
+/* core: facts that the compile half and the run half share: dtypes, symbolic expressions, shapes, the table of layers. */
+#ifndef CORE_H
+#define CORE_H
+
+#include "base/base.h"
+#include <insitu/tensor.h>
+
+/* ---- dtypes (dtypes.def; order of rows = order of the enum) ---- */
+typedef enum dtype {
+#define DTYPE(id, name, size, kind, code, bits, pt2, safetensors) DTYPE_##id,
+#include "core/dtypes.def"
+#undef DTYPE
+    DTYPE_COUNT
+} dtype;
+typedef enum dtype_kind { KIND_BOOL, KIND_UNSIGNED, KIND_SIGNED, KIND_FLOAT, KIND_COMPLEX } dtype_kind;
+const char *dtype_name(dtype type);             /* "f32" */
+bool dtype_parse(const char *name, dtype *out); /* by that name */
+uint32_t dtype_size(dtype type);                /* bytes of an element */
+dtype_kind dtype_kind_of(dtype type);
+static inline bool dtype_is_float(dtype type) { return dtype_kind_of(type) == KIND_FLOAT; }
+static inline bool dtype_is_complex(dtype type) { return dtype_kind_of(type) == KIND_COMPLEX; }
+/* Integers, bool included. */
+static inline bool dtype_is_integral(dtype type) { return dtype_kind_of(type) <= KIND_SIGNED; }
+insitu_dtype dtype_public(dtype type);
+bool dtype_from_public(insitu_dtype type, dtype *out);
+bool dtype_from_pt2(int64_t number, dtype *out);              /* ScalarType numbers of the .pt2 format */
+const char *dtype_safetensors(dtype type);                    /* "F32"; NULL if that format lacks it */
+bool dtype_from_safetensors(const char *name, dtype *out);
+dtype dtype_promote(dtype a, dtype b);                        /* torch.promote_types */
+typedef enum operand_class { OPERAND_TENSOR, OPERAND_ZERO_DIM, OPERAND_NUMBER } operand_class;
+/* torch.result_type over operands: dimensioned tensors beat 0-d tensors beat Python numbers within a category. */
+dtype dtype_result(const dtype *types, const operand_class *classes, uint32_t count);
+
+/* ---- symbolic expressions: ints, floats and bools over symbols, hash-consed in a pool, kept canonical ----
+ * Equal ids are equal values; sums of products are normalised, so that sizes that are equal as polynomials have equal
+ * ids. Builders never fail visibly: after NOMEM the pool is marked and sym_pool_status tells. */
+typedef struct sym {
+    uint32_t id;
+} sym;
+typedef enum sym_kind { SYM_KIND_INT, SYM_KIND_FLOAT, SYM_KIND_BOOL } sym_kind;
+typedef struct sym_value { /* a number */
+    sym_kind kind;
+    int64_t i; /* INT, BOOL */
+    double f;  /* FLOAT */
+} sym_value;
+typedef enum sym_op {
+#define SYM_OP(id, srepr, infix) SYM_##id,
+#include "core/sym_ops.def"
+#undef SYM_OP
+    SYM_OP_COUNT
+} sym_op;
+typedef struct symbol {
+    const char *name; /* "s77", "u0" */
+    sym_kind kind;
+    int64_t min, max; /* INT: closed range; INT64_MIN / INT64_MAX where unbounded */
+} symbol;
+typedef struct sym_node sym_node;
+typedef struct sym_pool {
+    arena arena;
+    sym_node *nodes;
+    uint32_t node_count, node_capacity;
+    uint32_t *buckets;
+    uint32_t bucket_count;
+    symbol *symbols;
+    uint32_t symbol_count, symbol_capacity;
+    bool failed;
+} sym_pool;
+MUST_CHECK insitu_status sym_pool_init(sym_pool *pool); /* the constants 0 and 1 get ids 0 and 1 */
+void sym_pool_release(sym_pool *pool);
+MUST_CHECK insitu_status sym_pool_clone(const sym_pool *source, sym_pool *out_pool); /* ids stay valid */
+MUST_CHECK insitu_status sym_pool_status(const sym_pool *pool, insitu_diag *diag);
+uint32_t sym_find_symbol(const sym_pool *pool, const char *name); /* index, NONE */
+uint32_t sym_add_symbol(sym_pool *pool, const char *name, sym_kind kind, int64_t min, int64_t max); /* finds or adds */
+sym sym_of_symbol(sym_pool *pool, uint32_t index);
+sym sym_int(sym_pool *pool, int64_t value);
+sym sym_float(sym_pool *pool, double value);
+sym sym_bool(sym_pool *pool, bool value);
+sym sym_make(sym_pool *pool, sym_op op, const sym *args, uint32_t count); /* simplifies */
+sym sym_add(sym_pool *pool, sym a, sym b);
+sym sym_sub(sym_pool *pool, sym a, sym b);
+sym sym_mul(sym_pool *pool, sym a, sym b);
+sym sym_floordiv(sym_pool *pool, sym a, sym b);
+sym sym_mod(sym_pool *pool, sym a, sym b); /* Python's sign */
+sym sym_min(sym_pool *pool, sym a, sym b);
+sym sym_max(sym_pool *pool, sym a, sym b);
+sym sym_compare(sym_pool *pool, sym_op op, sym a, sym b); /* SYM_EQ NE LT LE GT GE; a constant where ranges decide */
+sym_kind sym_kind_of(const sym_pool *pool, sym a);
+sym_op sym_op_of(const sym_pool *pool, sym a);
+uint32_t sym_arg_count(const sym_pool *pool, sym a);
+sym sym_arg(const sym_pool *pool, sym a, uint32_t index);
+uint32_t sym_symbol_index(const sym_pool *pool, sym a); /* of SYM_SYMBOL; else NONE */
+bool sym_constant(const sym_pool *pool, sym a, int64_t *out); /* INT or BOOL constant */
+bool sym_constant_float(const sym_pool *pool, sym a, double *out); /* any numeric constant, as double */
+static inline bool sym_same(sym a, sym b) { return a.id == b.id; }
+void sym_range(const sym_pool *pool, sym a, int64_t *out_min, int64_t *out_max); /* conservative */
+typedef enum truth { TRUTH_FALSE, TRUTH_TRUE, TRUTH_UNKNOWN } truth;
+truth sym_truth(sym_pool *pool, sym condition); /* for all values in the symbols' ranges */
+truth sym_is_le(sym_pool *pool, sym a, sym b);
+truth sym_is_eq(sym_pool *pool, sym a, sym b);
+bool sym_uses(const sym_pool *pool, sym a, uint32_t symbol_index);
+/* values[symbol] for every symbol; bound[symbol] false: unknown. False if a symbol is unbound, or on overflow or
+ * division by zero; *out_missing then names the unbound symbol or is NONE. Allocates nothing. */
+bool sym_evaluate(const sym_pool *pool, sym a, const sym_value *values, const bool *bound, sym_value *out,
+                  uint32_t *out_missing);
+void sym_print(const sym_pool *pool, sym a, text *out); /* "2*s77 + 1", "max(1, u0)", "s0 // 2", "0.5*float(s1)" */
+/* Parses such text up to the first character that can't continue an expression; *cursor is advanced. Unknown
+ * identifiers become INT symbols. */
+MUST_CHECK insitu_status sym_parse(sym_pool *pool, const char **cursor, sym *out, insitu_diag *diag);
+/* SymPy's constructor notation as saved in .pt2 files (a bare identifier is a symbol). */
+MUST_CHECK insitu_status sym_parse_srepr(sym_pool *pool, const char *srepr, sym *out, insitu_diag *diag);
+
+/* ---- shapes ---- */
+typedef struct shape {
+    uint32_t rank;
+    sym sizes[MAX_RANK];
+} shape;
+typedef struct tensor_type { /* a tensor as a program records it, and as a step addresses it */
+    dtype dtype;
+    shape shape;
+    sym strides[MAX_RANK]; /* in elements */
+    sym offset;            /* in elements from the storage's start */
+} tensor_type;
+sym shape_numel(sym_pool *pool, const shape *shape);
+void shape_dense_strides(sym_pool *pool, const shape *shape, sym *out_strides); /* row-major, PyTorch's rule for 0 */
+bool shape_same(const shape *a, const shape *b);  /* rank and ids equal */
+truth shape_equal(sym_pool *pool, const shape *a, const shape *b);
+bool type_is_dense(sym_pool *pool, const tensor_type *type); /* row-major strides, ignoring dimensions of size 1 */
+void shape_print(const sym_pool *pool, const shape *shape, text *out);     /* "[1,s11,32]" */
+void type_print(const sym_pool *pool, const tensor_type *type, text *out); /* "f32[3,2]{1,3}+1" */
+MUST_CHECK insitu_status shape_parse(sym_pool *pool, const char **cursor, shape *out, insitu_diag *diag);
+MUST_CHECK insitu_status type_parse(sym_pool *pool, const char **cursor, tensor_type *out, insitu_diag *diag);
+/* NumPy broadcasting of two shapes. Errors: SHAPE (both named). A dimension whose equality is unknown is an error
+ * unless one side is 1. */
+MUST_CHECK insitu_status shape_broadcast(sym_pool *pool, const shape *a, const shape *b, shape *out, insitu_diag *diag);
+
+/* ---- layers (layers.def, attrs.def, ops.def) ---- */
+typedef enum layer_kind {
+#define LAYER(id, name, min_operands, max_operands, results, traits) LAYER_##id,
+#include "core/layers.def"
+#undef LAYER
+    LAYER_KIND_COUNT
+} layer_kind;
+enum layer_traits {
+    TRAIT_ELEMENTWISE = 1 << 0, /* result i depends on operands' element i alone; operands have the result's sizes */
+    TRAIT_VIEW = 1 << 1,        /* the result may be a view of operand 0's memory */
+    TRAIT_UPDATE = 1 << 2,      /* operand 0 with some elements replaced; its memory may become the result's */
+    TRAIT_SOURCE = 1 << 3,      /* no operands; depends on attributes alone */
+    TRAIT_INDEXED = 1 << 4,     /* has integer index operands that must lie in an extent (layer_index_operands) */
+    TRAIT_ASSEMBLE = 1 << 5,    /* the result is made of whole operands, each of which may be produced in its part */
+    TRAIT_PRODUCT = 1 << 6,     /* may be run by oneDNN */
+    TRAIT_HOST = 1 << 7         /* reads a tensor's value into a symbol */
+};
+typedef enum op_kind {
+#define OP(id, name, group) OP_##id,
+#include "core/ops.def"
+#undef OP
+    OP_COUNT
+} op_kind;
+typedef enum op_group { OPS_UNARY, OPS_BINARY, OPS_COMPARE, OPS_REDUCE, OPS_SCAN, OPS_UPDATE, OPS_MODE } op_group;
+const char *op_name(op_kind op);
+op_group op_group_of(op_kind op);
+bool op_parse(const char *name, op_group group, op_kind *out);
+
+typedef enum attr_kind {
+    ATTR_KIND_NONE, /* absent (only where the table marks the attribute optional) */
+    ATTR_KIND_SYM,  /* an integer, float or bool expression; constants included */
+    ATTR_KIND_SYMS, /* list of them */
+    ATTR_KIND_DTYPE,
+    ATTR_KIND_OP
+} attr_kind;
+typedef struct attr {
+    attr_kind kind;
+    union {
+        sym value;
+        struct {
+            const sym *items;
+            uint32_t count;
+        } list;
+        dtype dtype;
+        op_kind op;
+    };
+} attr;
+typedef enum attr_id { /* one id a name; a layer kind's attributes are the rows of attrs.def that name it */
+#define ATTR_NAME(id, name, kind) ATTR_##id,
+#include "core/attrs.def"
+#undef ATTR_NAME
+    ATTR_COUNT
+} attr_id;
+typedef struct attr_row {
+    layer_kind layer;
+    attr_id id;
+    bool optional;
+} attr_row;
+typedef struct layer_info {
+    const char *name;
+    uint32_t min_operands, max_operands; /* max NONE: any number */
+    uint32_t results;
+    uint32_t traits;
+    const attr_row *attrs; /* attr_count rows, sorted by attribute name */
+    uint32_t attr_count;
+} layer_info;
+const layer_info *layer_info_of(layer_kind kind);
+bool layer_parse_kind(const char *name, layer_kind *out);
+const char *attr_name(attr_id id);
+attr_kind attr_kind_of(attr_id id);
+uint32_t layer_attr_index(layer_kind kind, attr_id id); /* position in the layer's attrs array, NONE if it has none */
+/* Operands of an INDEXED layer that hold indices: for each, its operand number and the dimension of operand 0 that it
+ * indexes, and whether negative indices wrap. Returns the count (<= MAX_RANK). */
+typedef struct index_operand {
+    uint32_t operand, dim;
+    bool wrap;
+} index_operand;
+uint32_t layer_index_operands(const sym_pool *pool, layer_kind kind, const attr *attrs, uint32_t operand_count,
+                              index_operand out[MAX_RANK]);
+
+#endif
