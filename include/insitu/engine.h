@@ -12,9 +12,6 @@ extern "C" {
 
 typedef struct insitu_engine insitu_engine;
 
-/* Receives log text; level 0 error, 1 warning, 2 information, 3 trace. */
-typedef void (*insitu_log_fn)(void *user, int level, const char *text);
-
 typedef struct insitu_load_options {
     size_t struct_size;
     bool verify_weights; /* check the weights' hashes too: reads the whole file */

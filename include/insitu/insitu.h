@@ -4,6 +4,7 @@
 
 #include <insitu/context.h>
 #include <insitu/engine.h>
+#include <insitu/log.h>
 #include <insitu/module.h>
 #include <insitu/program.h>
 #include <insitu/state.h>

@@ -16,6 +16,7 @@
 
 /* Limits on what files may ask for: see limits.h for each one's reason. */
 #include "base/limits.h"
+#include "base/banned.h"
 
 /* ---- errors: the only two macros ---- */
 #define TRY(expression)                                                                                                \
@@ -26,8 +27,11 @@
 /* FAIL(diag, INSITU_SHAPE, "input '%s' has rank %d where %d was expected", ...) */
 #define FAIL(diag, code, ...) return diag_set((diag), (code), __VA_ARGS__)
 
-/* Writes the sentence (truncated to fit) and returns code. diag may be NULL. */
+/* Writes the sentence (truncated to fit) and returns code. diag may be NULL. Rows of an earlier failure are dropped, so
+ * rows are added after the sentence. */
 insitu_status diag_set(insitu_diag *diag, insitu_status code, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Gives a failure that brought no sentence (NOMEM of an arena) a general one, and returns status. For API functions. */
+insitu_status diag_complete(insitu_diag *diag, insitu_status status);
 /* Appends a row to the diagnostic's list (copied). Silently drops it if memory is short. */
 void diag_add_row(insitu_diag *diag, const char *op, uint32_t count, const char *source);
 

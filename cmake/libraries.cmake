@@ -1,0 +1,39 @@
+# libinsitu_runtime (loads and runs engines) and libinsitu (compiles too), each shared and static. A program links one.
+set(INSITU_RUNTIME_ROOMS base core engine runtime backend_cpu)
+set(INSITU_ROOMS ${INSITU_RUNTIME_ROOMS} engine_write archive graph passes network plan compile)
+
+# insitu_library(<name> NEEDS <target>... ROOMS <room>...) makes <name> (shared) and <name>_static.
+function(insitu_library name)
+    cmake_parse_arguments(ARG "" "" "NEEDS;ROOMS" ${ARGN})
+    insitu_room_objects(objects ${ARG_ROOMS})
+
+    add_library(${name} SHARED ${objects})
+    target_link_libraries(${name} PRIVATE ${ARG_NEEDS})
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C VERSION ${PROJECT_VERSION}
+                          SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    if(NOT INSITU_SANITIZE)
+        target_link_options(${name} PRIVATE -Wl,--no-undefined)
+    endif()
+
+    # One relinked object whose hidden symbols are made local: internal names can't clash with a program's own.
+    set(relinked ${CMAKE_CURRENT_BINARY_DIR}/${name}_relinked.o)
+    add_custom_command(
+        OUTPUT ${relinked}
+        COMMAND ${CMAKE_LINKER} -r -o ${relinked} ${objects}
+        COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${relinked}
+        DEPENDS ${objects}
+        COMMAND_EXPAND_LISTS VERBATIM
+        COMMENT "Relinking ${name} with local internal symbols")
+    add_library(${name}_static STATIC ${relinked})
+    set_source_files_properties(${relinked} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+    set_target_properties(${name}_static PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME ${name})
+    target_link_libraries(${name}_static PUBLIC ${ARG_NEEDS})
+
+    foreach(target ${name} ${name}_static)
+        target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    endforeach()
+endfunction()
+
+insitu_library(insitu_runtime NEEDS insitu_runtime_needs ROOMS ${INSITU_RUNTIME_ROOMS})
+insitu_library(insitu NEEDS insitu_runtime_needs insitu_compiler_needs ROOMS ${INSITU_ROOMS})

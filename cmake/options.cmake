@@ -1,0 +1,34 @@
+# Options, and the flags that every target of the project is compiled with.
+option(INSITU_BUILD_TESTS "Build the tests (needs cmocka and a C++ compiler)" ${PROJECT_IS_TOP_LEVEL})
+option(INSITU_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(INSITU_WARNINGS_AS_ERRORS "Treat warnings as errors" ON)
+set(INSITU_SANITIZE "" CACHE STRING "Sanitizers to build with, comma separated: address,undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# Types are plain words (arena, graph, plan), and so are the variables that hold one: GCC would call that shadowing.
+set(INSITU_WARNINGS -Wall -Wextra $<IF:$<C_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow> -Wconversion -Wvla -Walloca -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith
+    -Wswitch-enum)
+if(INSITU_WARNINGS_AS_ERRORS)
+    list(APPEND INSITU_WARNINGS -Werror)
+endif()
+
+add_library(insitu_flags INTERFACE)
+target_compile_options(insitu_flags INTERFACE ${INSITU_WARNINGS})
+target_compile_definitions(insitu_flags INTERFACE _GNU_SOURCE)
+# A product and a sum are two roundings, as in PyTorch, unless a kernel asks for a fused one by name.
+target_compile_options(insitu_flags INTERFACE -ffp-contract=off -fno-math-errno)
+
+if(INSITU_SANITIZE)
+    add_compile_options(-fsanitize=${INSITU_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${INSITU_SANITIZE})
+endif()

@@ -1,0 +1,25 @@
+# insitu_room(<name> <source>...): one room of src/ as the static library room_<name>. The libraries that users link are
+# made of the rooms' objects (libraries.cmake). A room without sources adds nothing.
+function(insitu_room name)
+    if(NOT ARGN)
+        return()
+    endif()
+    add_library(room_${name} STATIC ${ARGN})
+    target_include_directories(room_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(room_${name} PRIVATE insitu_flags PUBLIC insitu_runtime_needs insitu_compiler_needs)
+    if(INSITU_HAVE_DNNL)
+        target_include_directories(room_${name} SYSTEM PRIVATE ${INSITU_DNNL_INCLUDE_DIR})
+    endif()
+    target_compile_definitions(room_${name} PRIVATE INSITU_HAVE_DNNL=${INSITU_HAVE_DNNL})
+endfunction()
+
+# insitu_room_objects(<variable> <name>...): the object files of the named rooms.
+function(insitu_room_objects variable)
+    set(objects)
+    foreach(name IN LISTS ARGN)
+        if(TARGET room_${name})
+            list(APPEND objects $<TARGET_OBJECTS:room_${name}>)
+        endif()
+    endforeach()
+    set(${variable} ${objects} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,63 @@
+/* Growing text. The first failure is remembered and later prints do nothing, so that printers need no checks. */
+#include "base/base.h"
+
+void text_init(text *text) { *text = (struct text){0}; }
+
+void text_release(text *text) {
+    memory_free(text->data);
+    text_init(text);
+}
+
+/* Room for extra more bytes and the NUL. */
+static bool reserve(text *text, size_t extra) {
+    if (text->failed) return false;
+    size_t needed;
+    if (checked_size_add(text->size, extra, &needed) && checked_size_add(needed, 1, &needed)) {
+        if (needed <= text->capacity) return true;
+        size_t capacity = needed < 128 ? 128 : needed;
+        if (capacity < text->capacity * 2) capacity = text->capacity * 2;
+        char *data = memory_alloc(capacity);
+        if (data) {
+            if (text->size) memcpy(data, text->data, text->size);
+            data[text->size] = 0;
+            memory_free(text->data);
+            text->data = data;
+            text->capacity = capacity;
+            return true;
+        }
+    }
+    text->failed = true;
+    return false;
+}
+
+void text_add(text *text, const char *data, size_t size) {
+    if (!reserve(text, size)) return;
+    if (size) memcpy(text->data + text->size, data, size);
+    text->size += size;
+    text->data[text->size] = 0;
+}
+
+void text_vprintf(text *text, const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    if (length < 0) {
+        text->failed = true;
+    } else if (reserve(text, (size_t)length)) {
+        vsnprintf(text->data + text->size, (size_t)length + 1, format, again);
+        text->size += (size_t)length;
+    }
+    va_end(again);
+}
+
+void text_printf(text *text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(text, format, arguments);
+    va_end(arguments);
+}
+
+insitu_status text_status(const text *text, insitu_diag *diag) {
+    if (text->failed) FAIL(diag, INSITU_NOMEM, "out of memory while writing text of %zu bytes", text->size);
+    return INSITU_OK;
+}
