@@ -1,0 +1,236 @@
+/* archive: the records of a .pt2 file as saved, checked for form and not interpreted.
+ *
+ * What comes out is one tree in one arena: strings are NUL-terminated, names of values are resolved to ids, weights are
+ * spans of the mapped file, which is retained. Checked here: every offset, count, name and enum number; that values are
+ * defined once and before their use; that stored tensors lie in their records. Not checked here: whether an operator
+ * exists, its arguments, and whether expressions parse. */
+#ifndef ARCHIVE_H
+#define ARCHIVE_H
+
+#include "base/base.h"
+#include "core/core.h"
+
+typedef struct archive_graph archive_graph;
+typedef struct archive_argument archive_argument;
+
+/* An int, float or bool of the value tables: a constant, or an expression over the program's symbols. */
+typedef struct archive_sym {
+    const char *expression; /* SymPy's constructor notation (sym_parse_srepr); NULL: value is the number */
+    sym_value value;        /* its kind always holds; with an expression: the hint, if has_hint */
+    bool has_hint;
+} archive_sym;
+
+typedef struct archive_device {
+    const char *type; /* "cpu", "cuda", "meta" */
+    int32_t index;    /* -1: none given */
+} archive_device;
+
+typedef struct archive_tensor_meta {
+    dtype dtype;
+    uint32_t rank;
+    const archive_sym *sizes, *strides; /* rank items each; kind INT */
+    archive_sym offset;                 /* of a node's result: what tracing saw; always 0 from torch <= 2.8 */
+    archive_device device;
+    bool requires_grad;
+} archive_tensor_meta;
+
+/* A row of a graph's value tables. Names are unique in a graph; a subgraph has its own. */
+typedef enum archive_value_kind { VALUE_TENSOR, VALUE_SYM, VALUE_OBJECT } archive_value_kind;
+typedef struct archive_value {
+    const char *name;
+    archive_value_kind kind;
+    union {
+        archive_tensor_meta tensor;
+        archive_sym sym; /* sym.value.kind says int, float or bool */
+        const char *class_fqn;
+    };
+} archive_value;
+
+/* A number given as an argument: a literal, or (value != NONE) the symbolic value with that id in the graph. */
+typedef struct archive_number {
+    uint32_t value;
+    sym_value literal; /* its kind holds for references too */
+} archive_number;
+
+/* An argument as the writer chose to save it, which follows the Python value and not the operator's schema. as_sym_int
+ * is INT, as_sym_ints INTS (and so on), as_optional_tensors TENSORS, as_optional_tensor TENSOR or NONE. */
+typedef enum archive_argument_kind {
+    ARGUMENT_NONE,
+    ARGUMENT_TENSOR,         /* value */
+    ARGUMENT_TENSORS,        /* values; an item is NONE for Python's None, and may name a symbolic number */
+    ARGUMENT_NESTED_TENSORS, /* items: each TENSORS */
+    ARGUMENT_INT,            /* number */
+    ARGUMENT_FLOAT,          /* number */
+    ARGUMENT_BOOL,           /* number */
+    ARGUMENT_COMPLEX,        /* complex */
+    ARGUMENT_INTS,           /* numbers */
+    ARGUMENT_FLOATS,         /* numbers */
+    ARGUMENT_BOOLS,          /* numbers */
+    ARGUMENT_INT_LISTS,      /* items: each INTS */
+    ARGUMENT_FLOAT_LISTS,    /* items: each FLOATS */
+    ARGUMENT_STRING,         /* string */
+    ARGUMENT_STRINGS,        /* strings */
+    ARGUMENT_DTYPE,          /* dtype */
+    ARGUMENT_MEMORY_FORMAT,  /* memory_format */
+    ARGUMENT_LAYOUT,         /* layout */
+    ARGUMENT_DEVICE,         /* device */
+    ARGUMENT_GRAPH,          /* graph */
+    ARGUMENT_OBJECT,         /* value; string is the class */
+    ARGUMENT_OPERATOR,       /* string: a target */
+    ARGUMENT_MAP             /* strings: keys; items: their arguments */
+} archive_argument_kind;
+
+/* Numbers of the file format. */
+typedef enum archive_memory_format {
+    MEMORY_FORMAT_UNKNOWN,
+    MEMORY_FORMAT_CONTIGUOUS,
+    MEMORY_FORMAT_CHANNELS_LAST,
+    MEMORY_FORMAT_CHANNELS_LAST_3D,
+    MEMORY_FORMAT_PRESERVE
+} archive_memory_format;
+typedef enum archive_layout {
+    LAYOUT_UNKNOWN,
+    LAYOUT_SPARSE_COO,
+    LAYOUT_SPARSE_CSR,
+    LAYOUT_SPARSE_CSC,
+    LAYOUT_SPARSE_BSR,
+    LAYOUT_SPARSE_BSC,
+    LAYOUT_MKLDNN,
+    LAYOUT_STRIDED
+} archive_layout;
+
+struct archive_argument {
+    archive_argument_kind kind;
+    uint32_t count;             /* of the list that the kind has */
+    const char *string;         /* STRING, OPERATOR, OBJECT; name of a GRAPH */
+    const char *const *strings; /* STRINGS, MAP */
+    union {
+        uint32_t value;
+        const uint32_t *values;
+        archive_number number;
+        const archive_number *numbers;
+        struct {
+            double real, imag;
+        } complex;
+        dtype dtype;
+        archive_memory_format memory_format;
+        archive_layout layout;
+        archive_device device;
+        const archive_graph *graph;
+        const archive_argument *items;
+    };
+};
+
+typedef struct archive_named_argument {
+    const char *name; /* the schema's name; "" for positional arguments of higher-order operators */
+    archive_argument argument;
+} archive_named_argument;
+
+typedef struct archive_node {
+    const char *target; /* "torch.ops.aten.add.Tensor" */
+    const char *op;     /* the same without a leading "torch.ops." */
+    const char *name;   /* "add_3"; of old files the first result's name, or "" */
+    const char *source; /* "model.py:41": innermost frame outside PyTorch; "" where unknown */
+    const char *module; /* fully qualified name of the innermost nn.Module; "" for the root or unknown */
+    uint32_t input_count, output_count;
+    const archive_named_argument *inputs;
+    const archive_argument *outputs; /* TENSOR, TENSORS, INT, FLOAT, BOOL (references), NONE, OBJECT */
+    bool single_tensor_return;       /* of a higher-order operator: the result is one bare tensor */
+} archive_node;
+
+struct archive_graph {
+    uint32_t input_count, output_count, node_count, value_count;
+    const archive_argument *inputs; /* placeholders in order: references, or literals (constant inputs) */
+    const archive_argument *outputs;
+    const archive_node *nodes; /* in program order */
+    const archive_value *values;
+    map value_ids; /* name -> index in values */
+    bool single_tensor_return;
+};
+
+/* ---- stored tensors ---- */
+typedef struct archive_storage { /* a raw record: a whole storage, at least as aligned as the file says (64) */
+    const char *record;          /* "weights/weight_0" */
+    const uint8_t *data;
+    size_t size;
+} archive_storage;
+typedef struct archive_payload { /* a strided view of a storage, inside its bounds */
+    const char *fqn;
+    bool is_param, is_constant; /* is_constant: of the constants folder, else of the weights folder */
+    dtype dtype;
+    uint32_t rank;
+    const int64_t *sizes, *strides; /* in elements; strides >= 0 */
+    int64_t offset;                 /* in elements */
+    uint32_t storage; /* payloads of one storage have one id (same folder, record and dtype); NONE: no elements */
+} archive_payload;
+
+/* ---- signature ---- */
+typedef enum archive_input_kind {
+    INPUT_USER,
+    INPUT_CONSTANT,
+    INPUT_PARAMETER,
+    INPUT_BUFFER,
+    INPUT_TENSOR_CONSTANT
+} archive_input_kind;
+typedef struct archive_input { /* describes graph.inputs[i] */
+    archive_input_kind kind;
+    const char *name;   /* the placeholder; of CONSTANT the argument's name */
+    const char *fqn;    /* PARAMETER, BUFFER, TENSOR_CONSTANT: where it is stored; else NULL */
+    uint32_t value;     /* id in graph.values; NONE for a literal */
+    uint32_t payload;   /* index in payloads; NONE for USER and CONSTANT. Two inputs may have the same */
+    bool is_persistent; /* BUFFER */
+    const char *guard;  /* USER, CONSTANT: how guards_code calls it, "L['a'][0]"; NULL where unknown */
+} archive_input;
+typedef enum archive_output_kind {
+    OUTPUT_USER,
+    OUTPUT_BUFFER_MUTATION,
+    OUTPUT_PARAMETER_MUTATION,
+    OUTPUT_INPUT_MUTATION,
+} archive_output_kind;
+typedef struct archive_output { /* describes graph.outputs[i] */
+    archive_output_kind kind;
+    const char *target;    /* the mutated buffer's or parameter's FQN, the mutated user input's name; else NULL */
+    uint32_t target_input; /* index in inputs of the first input with that name; NONE for USER */
+} archive_output;
+typedef struct archive_range {
+    const char *expression; /* a symbol, or infix text such as "2*s77" */
+    int64_t min, max;       /* INT64_MIN, INT64_MAX: unbounded */
+} archive_range;
+
+typedef struct archive_program {
+    arena arena;
+    file_map *map; /* retained */
+    const archive_graph *graph;
+    const archive_input *inputs;   /* graph->input_count */
+    const archive_output *outputs; /* graph->output_count */
+    /* What the caller passes and gets, in the order of the flattened arguments and result: indices into inputs and
+     * outputs. The name of a user input at the API is inputs[user_inputs[i]].name; output N is user_outputs[N] (None,
+     * strings and numbers are counted). */
+    const uint32_t *user_inputs, *user_outputs;
+    uint32_t user_input_count, user_output_count;
+    const archive_payload *payloads; /* those that inputs name */
+    uint32_t payload_count;
+    const archive_storage *storages;
+    uint32_t storage_count;
+    const archive_range *ranges;
+    uint32_t range_count;
+    const char *const *guards; /* Python boolean expressions over the inputs */
+    uint32_t guard_count;
+    const char *in_spec, *out_spec;       /* pytrees as saved (JSON text) */
+    const char *const *forward_arg_names; /* NULL if the file doesn't say */
+    uint32_t forward_arg_name_count;
+    bool is_training; /* saved as exported: in-place operators, no mutations in the signature */
+    int64_t schema_major, schema_minor;
+    const char *torch_version; /* "" if the file doesn't say */
+} archive_program;
+
+/* Reads a .pt2 file. Errors: FORMAT (damaged, or contradicts itself), VERSION (another schema), UNSUPPORTED (a
+ * container, stored object or enum number that is not read), NOMEM. */
+MUST_CHECK insitu_status archive_open(file_map *map, archive_program **out_program, insitu_diag *diag);
+/* The user input (index in inputs) that guards_code calls by text of the given size, such as L['q'], L['a'][0] (element
+ * 0 of *a or of a container argument) or L['kwargs']['k']; NONE if there is none. */
+uint32_t archive_find_guard_input(const archive_program *program, const char *text, size_t size);
+/* NULL is allowed. */
+void archive_destroy(archive_program *program);
+
+#endif
