@@ -1,0 +1,61 @@
+/* What the runtime asks of a device. A backend gets a plan whose symbols are bound to numbers, chooses kernels for its
+ * steps once (prepare), and then runs it any number of times with different base addresses (run). */
+#ifndef BACKEND_H
+#define BACKEND_H
+
+#include "core/plan.h"
+
+typedef struct bound_operand {
+    uint32_t storage; /* index into the call's base pointers */
+    dtype dtype;
+    uint32_t rank;
+    int64_t sizes[MAX_RANK];
+    int64_t strides[MAX_RANK]; /* in elements */
+    int64_t offset;            /* in bytes from the base */
+} bound_operand;
+
+typedef struct bound_attr { /* an attribute with its expressions evaluated */
+    attr_kind kind;
+    sym_value value;
+    const int64_t *items; /* SYMS */
+    uint32_t count;
+    dtype dtype;
+    op_kind op;
+} bound_attr;
+
+typedef struct bound_step {
+    const plan_step *step;
+    const bound_operand *results, *operands;
+    const bound_attr *attrs; /* one for each attribute row of the layer kind */
+    uint32_t result_count, operand_count;
+    int64_t extent; /* CHECK_INDEX */
+} bound_step;
+
+typedef struct bound_plan {
+    const plan *plan;
+    const bound_step *steps;
+    uint32_t step_count;
+    const size_t *storage_bytes; /* of each storage of the plan */
+    const size_t *arena_offsets; /* of each ARENA storage, from the arena's base; 0 for others: two ARENA storages may
+                                    share bytes when their lifetimes do not meet, which run must order */
+} bound_plan;
+
+typedef struct backend_call {
+    void *const *bases; /* address of each storage of the plan; NULL for one that no step uses */
+    void *workspace;    /* as many bytes as prepare asked for, aligned to 64 */
+} backend_call;
+
+typedef struct backend {
+    const char *name; /* "cpu" */
+    /* Chooses kernels and lays out the run. What it makes lives in the arena and never in anything global.
+     * Errors: UNSUPPORTED (no kernel takes a step: names layer, dtypes, shapes, and each refusal's reason), NOMEM. */
+    insitu_status (*prepare)(const bound_plan *bound, arena *arena, void **out_prepared, size_t *out_workspace_bytes,
+                             insitu_diag *diag);
+    /* Runs all steps. On BOUNDS nothing was written to states or inputs. Allocates nothing. May be called by several
+     * threads at once with different bases and workspaces. */
+    insitu_status (*run)(const void *prepared, const backend_call *call, insitu_diag *diag);
+} backend;
+
+const backend *backend_cpu(void);
+
+#endif

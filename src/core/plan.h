@@ -1,0 +1,147 @@
+/* A plan: what is left of a program after compilation. A schedule of steps over storages; the engine file holds it, the
+ * runtime binds its symbols, a backend runs it. Everything lives in the plan's arena; weight bytes are spans owned by
+ * whoever made the plan (a mapped archive or engine file).
+ *
+ * Storages are blocks of memory; an operand is a strided view of one. Every kernel takes strided operands, so views cost
+ * nothing. Update steps work in place: results[0] is operands[0]'s memory, and only the changed elements are written
+ * (where an update can't be in place, the planner has put a copy step before it). slice_update and concat never reach a
+ * plan: they are copy steps into a part, or nothing at all where the producer writes that part itself. */
+#ifndef PLAN_STRUCTURES_H
+#define PLAN_STRUCTURES_H
+
+#include "core/core.h"
+
+/* Bytes that a file maps: one record may hold several tensors. */
+typedef struct weight_record {
+    const char *name;    /* the first tensor's name */
+    const uint8_t *data; /* size bytes; NULL in a plan whose weights were not attached */
+    size_t size;
+    dtype dtype;         /* how the bytes are typed in the engine file */
+} weight_record;
+
+typedef enum storage_kind {
+    STORAGE_WEIGHT, /* index: weight record; never written */
+    STORAGE_STATE,  /* index: state storage */
+    STORAGE_INPUT,  /* index: input; written only if the input's is_written */
+    STORAGE_OUTPUT, /* index: output; memory of the caller's or of the context's */
+    STORAGE_ARENA   /* the context's memory for intermediate values */
+} storage_kind;
+
+typedef struct plan_storage {
+    storage_kind kind;
+    uint32_t index;
+    sym bytes;
+    uint32_t first_step, last_step; /* ARENA: the steps between which it is live (inclusive) */
+} plan_storage;
+
+typedef struct plan_operand {
+    uint32_t storage;
+    tensor_type type; /* strides and offset in elements, from the storage's start */
+} plan_operand;
+
+typedef enum step_kind {
+    STEP_LAYER,       /* results = layer(operands) */
+    STEP_CHECK_INDEX  /* operands[0]: integers that must lie in [0, extent), or [-extent, extent) if wrap; else BOUNDS */
+} step_kind;
+
+typedef struct plan_step {
+    step_kind kind;
+    layer_kind layer;  /* LAYER; CHECK_INDEX: the layer that is guarded */
+    const attr *attrs; /* as in layers: one for each attribute row of the kind */
+    const plan_operand *results, *operands;
+    uint32_t result_count, operand_count;
+    sym extent;         /* CHECK_INDEX */
+    bool wrap;          /* CHECK_INDEX */
+    const char *name;   /* of the node that it came from */
+    const char *source; /* "model.py:41" or "" */
+    /* bytes for the counters; constants or expressions */
+    sym state_written, state_moved, state_copied, weight_read, output_copied;
+} plan_step;
+
+typedef struct plan_symbol { /* where a symbol's value comes from, index = symbol index in the pool */
+    enum { SYMBOL_UNUSED, SYMBOL_INPUT_SIZE, SYMBOL_INPUT_VALUE } source;
+    uint32_t input, dim;
+} plan_symbol;
+
+typedef struct plan_input {
+    const char *name;
+    tensor_type type;   /* sizes, and the strides that the program was compiled for; scalars: rank 0 */
+    bool is_scalar;     /* a Python number: symbol or constant; bound as a 0-d tensor */
+    bool is_constant;   /* specialised: the number given must equal value */
+    bool is_none;       /* a None or string leaf: nothing to bind */
+    sym value;          /* is_scalar */
+    bool is_written;
+    uint32_t storage;   /* NONE if no step uses it */
+} plan_input;
+
+typedef enum output_kind { OUTPUT_TENSOR, OUTPUT_NUMBER, OUTPUT_NONE } output_kind;
+typedef struct plan_output {
+    const char *name;    /* "output.N", N = position in the flattened result */
+    output_kind kind;
+    plan_operand operand; /* TENSOR: where the value lies after the last step */
+    sym value;            /* NUMBER */
+    enum { ALIAS_NONE, ALIAS_INPUT, ALIAS_STATE } alias; /* TENSOR: the value is (a view of) this input or state */
+    uint32_t alias_index; /* input or state */
+} plan_output;
+
+typedef struct plan_state_storage { /* one block of state memory */
+    size_t bytes;
+    uint32_t initial; /* weight record that holds the initial bytes; NONE: zeros */
+} plan_state_storage;
+typedef struct plan_state { /* one name; several may view one storage */
+    const char *name;
+    uint32_t state_storage;
+    tensor_type type; /* constant sizes, strides, offset */
+} plan_state;
+
+typedef struct plan_assert { /* checked when the symbols are bound, before anything runs */
+    sym condition;
+    const char *message;
+    const char *source;
+} plan_assert;
+
+typedef struct report_row { /* the in-place report */
+    const char *name;   /* state or input */
+    tensor_type type;
+    const char *update; /* "index_update dim 2" */
+    sym written, moved, copied; /* bytes a call */
+    bool in_place;
+    const char *reason; /* of a copy: one clause that names the reader or the conflict, with its source; else "" */
+} report_row;
+
+typedef struct plan {
+    arena arena;
+    sym_pool symbols;
+    plan_symbol *symbol_sources; /* symbols.symbol_count rows */
+    weight_record *weights;
+    plan_storage *storages;
+    plan_step *steps; /* CHECK_INDEX steps come before the first step that writes a state or an input */
+    plan_input *inputs;
+    plan_output *outputs;
+    plan_state_storage *state_storages;
+    plan_state *states;
+    plan_assert *asserts;
+    report_row *report;
+    uint32_t weight_count, storage_count, step_count, input_count, output_count, state_storage_count, state_count;
+    uint32_t assert_count, report_count;
+    uint32_t first_write; /* first step that writes a state or an input; step_count if none */
+} plan;
+
+MUST_CHECK insitu_status plan_create(plan **out_plan); /* arena and pool ready, all else zero */
+void plan_destroy(plan *plan);                         /* NULL allowed */
+/* Every id, range and size; reports the first ten faults in one sentence. An engine reader calls it on untrusted data.
+ * Errors: FORMAT. */
+MUST_CHECK insitu_status plan_verify(plan *plan, insitu_diag *diag);
+void plan_print(const plan *plan, text *out);        /* deterministic, one step a line */
+void plan_print_report(const plan *plan, text *out); /* the in-place report as people read it */
+
+/* Offsets for live blocks that overlap in time: out_offsets[i] for blocks[i], each a multiple of alignment; returns the
+ * bytes needed in all. Best fit in order of falling size; deterministic. Errors: NOMEM on overflow. */
+typedef struct memory_block {
+    size_t size;
+    uint32_t first, last; /* closed interval of steps */
+} memory_block;
+MUST_CHECK insitu_status memory_assign(const memory_block *blocks, uint32_t count, size_t alignment, arena *scratch,
+                                       size_t *out_offsets, size_t *out_total);
+
+#endif

@@ -1,0 +1,23 @@
+/* passes: graph -> graph. One pass a file, the order in passes.def alone. */
+#ifndef PASSES_H
+#define PASSES_H
+
+#include "graph/graph.h"
+
+typedef struct pass_context {
+    graph *graph;
+    arena *scratch; /* emptied after each pass */
+    insitu_diag *diag;
+} pass_context;
+typedef insitu_status (*pass_fn)(pass_context *context, bool *out_changed);
+
+#define PASS(name, needs_functional, help) MUST_CHECK insitu_status pass_##name(pass_context *context, bool *out_changed);
+#include "passes/passes.def"
+#undef PASS
+
+/* Runs the whole pipeline: prints, verifies and round-trips each step as the switches ask; verifies always. */
+MUST_CHECK insitu_status passes_run(graph *graph, insitu_diag *diag);
+/* Runs one pass by name (tests and tools). Errors: ARG (no such pass). */
+MUST_CHECK insitu_status passes_run_one(graph *graph, const char *name, insitu_diag *diag);
+
+#endif

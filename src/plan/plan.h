@@ -1,0 +1,13 @@
+/* plan: network -> plan. Schedule, alias analysis, bufferization, memory. */
+#ifndef PLAN_ROOM_H
+#define PLAN_ROOM_H
+
+#include "network/network.h"
+
+typedef struct plan_options {
+    bool strict;     /* a copied byte is an error */
+    bool no_inplace; /* every update copies */
+} plan_options;
+MUST_CHECK insitu_status plan_build(network *network, const plan_options *options, plan **out_plan, insitu_diag *diag);
+
+#endif
