@@ -1,7 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit_test.h"
 
 #include "base/base.h"
 

@@ -1,0 +1,109 @@
+#include "unit_test.h"
+
+#include "base/base.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static int make_folder(void **state) {
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/insitu_files_XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static uint32_t files_in_folder(void) {
+    DIR *directory = opendir(folder);
+    assert_non_null(directory);
+    uint32_t count = 0;
+    while (readdir(directory)) count++;
+    closedir(directory);
+    return count - 2;
+}
+
+static const char *in_folder(const char *name) {
+    static char path[128];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    unlink(in_folder("a"));
+    rmdir(in_folder("sub"));
+    return rmdir(folder);
+}
+
+static void assert_content(const char *path, const char *expected) {
+    file_map *map;
+    assert_int_equal(file_map_open(path, &map, NULL), INSITU_OK);
+    assert_int_equal(map->size, strlen(expected));
+    assert_memory_equal(map->data, expected, map->size);
+    file_map_release(map);
+}
+
+static void parts_are_written_and_replaced_whole(void **state) {
+    (void)state;
+    file_part parts[] = {{"head ", 5}, {NULL, 0}, {"tail", 4}};
+    assert_int_equal(file_write_atomic(in_folder("a"), parts, 3, NULL), INSITU_OK);
+    assert_content(in_folder("a"), "head tail");
+    file_map *old;
+    assert_int_equal(file_map_open(in_folder("a"), &old, NULL), INSITU_OK);
+    assert_int_equal(file_write_atomic(in_folder("a"), parts + 2, 1, NULL), INSITU_OK);
+    assert_content(in_folder("a"), "tail");
+    assert_memory_equal(old->data, "head tail", 9); /* an open map keeps the file that it mapped */
+    file_map_release(old);
+    assert_int_equal(file_write_atomic(in_folder("a"), NULL, 0, NULL), INSITU_OK);
+    assert_content(in_folder("a"), "");
+    assert_int_equal(files_in_folder(), 1);
+}
+
+static void a_failed_write_leaves_nothing(void **state) {
+    (void)state;
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    file_part part = {"data", 4};
+    assert_int_equal(mkdir(in_folder("sub"), 0700), 0);
+    uint32_t before = files_in_folder();
+    assert_int_equal(file_write_atomic(in_folder("sub"), &part, 1, &diag), INSITU_IO);
+    assert_non_null(strstr(diag.message, in_folder("sub")));
+    assert_int_equal(files_in_folder(), before);
+    assert_int_equal(file_write_atomic(in_folder("absent/file"), &part, 1, &diag), INSITU_IO);
+    assert_int_equal(files_in_folder(), before);
+}
+
+static void what_is_no_file_is_refused(void **state) {
+    (void)state;
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    file_map *map;
+    assert_int_equal(file_map_open(in_folder("absent"), &map, &diag), INSITU_IO);
+    assert_null(map);
+    assert_non_null(strstr(diag.message, "absent"));
+    assert_int_equal(file_map_open(folder, &map, &diag), INSITU_IO);
+    assert_non_null(strstr(diag.message, "not a regular file"));
+}
+
+static void maps_are_shared_until_the_last_release(void **state) {
+    (void)state;
+    file_map *map;
+    static const char data[] = "weights";
+    assert_int_equal(file_map_wrap(data, sizeof(data), &map, NULL), INSITU_OK);
+    assert_ptr_equal(file_map_retain(map), map);
+    file_map_release(map);
+    assert_ptr_equal(map->data, data);
+    file_map_release(map);
+    file_map_release(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_are_written_and_replaced_whole),
+        cmocka_unit_test(a_failed_write_leaves_nothing),
+        cmocka_unit_test(what_is_no_file_is_refused),
+        cmocka_unit_test(maps_are_shared_until_the_last_release),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

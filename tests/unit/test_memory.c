@@ -1,0 +1,99 @@
+#include "unit_test.h"
+
+#include "base/base.h"
+
+/* An allocator that counts, and fails its fail_at-th call (counted from 1; 0: none). */
+typedef struct counter {
+    uint32_t calls, live, fail_at;
+} counter;
+
+static void *count_alloc(void *user, size_t size) {
+    counter *counter = user;
+    if (++counter->calls == counter->fail_at) return NULL;
+    counter->live++;
+    return malloc(size);
+}
+
+static void count_free(void *user, void *data) {
+    ((counter *)user)->live--;
+    free(data);
+}
+
+static void blocks_are_aligned_and_writable(void **state) {
+    (void)state;
+    counter counter = {0};
+    memory_set_hooks(&(memory_hooks){count_alloc, count_free, &counter});
+    for (size_t alignment = 1; alignment <= 4096; alignment *= 2) {
+        for (size_t size = 0; size < 5000; size = size * 3 + 1) {
+            uint8_t *data = memory_alloc_aligned(size, alignment);
+            assert_non_null(data);
+            assert_int_equal((uintptr_t)data % alignment, 0);
+            memset(data, 0xa5, size);
+            memory_free(data);
+        }
+    }
+    memory_free(NULL);
+    memory_set_hooks(NULL);
+    assert_int_equal(counter.live, 0);
+    assert_true(counter.calls > 0);
+}
+
+static void impossible_sizes_give_null(void **state) {
+    (void)state;
+    assert_null(memory_alloc(SIZE_MAX));
+    assert_null(memory_alloc_aligned(SIZE_MAX - 4096, 4096));
+}
+
+/* Uses every allocating part of base once. */
+static insitu_status use_everything(insitu_diag *diag) {
+    arena arena;
+    arena_init(&arena);
+    map map = {0};
+    text text;
+    text_init(&text);
+    insitu_status status = INSITU_OK;
+    for (uint32_t i = 0; i < 200 && status == INSITU_OK; i++) {
+        const char *key;
+        status = arena_printf(&arena, &key, "a rather long name of a buffer, number %u", i);
+        if (status == INSITU_OK) status = map_set(&map, &arena, key, i);
+        text_printf(&text, "%u ", i);
+    }
+    if (status == INSITU_OK) status = text_status(&text, diag);
+    file_map *wrapped = NULL;
+    if (status == INSITU_OK) status = file_map_wrap("abc", 3, &wrapped, diag);
+    file_map_release(wrapped);
+    diag_add_row(diag, "aten.foo.default", 1, "model.py:1");
+    text_release(&text);
+    arena_release(&arena);
+    return diag_complete(diag, status);
+}
+
+static void every_failed_allocation_is_a_status_and_leaks_nothing(void **state) {
+    (void)state;
+    insitu_status status;
+    uint32_t failures = 0;
+    counter counter = {0};
+    do {
+        counter = (struct counter){.fail_at = counter.fail_at + 1};
+        insitu_diag diag;
+        insitu_diag_init(&diag);
+        memory_set_hooks(&(memory_hooks){count_alloc, count_free, &counter});
+        status = use_everything(&diag);
+        assert_true(status == INSITU_OK || (status == INSITU_NOMEM && diag.message[0]));
+        failures += status == INSITU_NOMEM;
+        insitu_diag_release(&diag);
+        memory_set_hooks(NULL);
+        assert_int_equal(counter.live, 0);
+    } while (counter.calls >= counter.fail_at);
+    assert_int_equal(status, INSITU_OK);
+    assert_true(failures >= 5);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_are_aligned_and_writable),
+        cmocka_unit_test(impossible_sizes_give_null),
+        cmocka_unit_test(every_failed_allocation_is_a_status_and_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
