@@ -1,1 +1,37 @@
+# `cmake --install`: libraries, headers, pkg-config files and CMake package files (insitu::insitu, insitu::runtime; the
+# static ones, insitu::insitu_static and insitu::runtime_static, with find_package's component `static`, because they ask
+# the user's project for Insitu's own dependencies).
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/insitu)
 
+set_target_properties(insitu_runtime PROPERTIES EXPORT_NAME runtime)
+set_target_properties(insitu_runtime_static PROPERTIES EXPORT_NAME runtime_static)
+
+install(DIRECTORY include/insitu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
+install(TARGETS insitu insitu_runtime EXPORT insituTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS insitu_static insitu_runtime_static insitu_runtime_needs insitu_compiler_needs EXPORT insituStaticTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT insituTargets NAMESPACE insitu:: DESTINATION ${package_dir})
+install(EXPORT insituStaticTargets NAMESPACE insitu:: DESTINATION ${package_dir})
+
+configure_package_config_file(cmake/insituConfig.cmake.in ${PROJECT_BINARY_DIR}/insituConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/insituConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/insituConfig.cmake ${PROJECT_BINARY_DIR}/insituConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# insitu_pkg_config(<library> <description> <private packages>)
+function(insitu_pkg_config library description requires)
+    set(PC_NAME ${library})
+    set(PC_DESCRIPTION ${description})
+    set(PC_REQUIRES ${requires})
+    string(JOIN " " PC_LIBS ${OpenMP_C_FLAGS} -pthread)
+    foreach(lib IN LISTS CMAKE_DL_LIBS ITEMS m)
+        string(APPEND PC_LIBS " -l${lib}")
+    endforeach()
+    configure_file(cmake/insitu.pc.in ${PROJECT_BINARY_DIR}/${library}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+insitu_pkg_config(insitu "Compiles and runs saved PyTorch programs, state updated in place" "jansson libxxhash minizip")
+insitu_pkg_config(insitu_runtime "Runs programs compiled by Insitu" "jansson libxxhash")

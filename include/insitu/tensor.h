@@ -49,16 +49,21 @@ typedef struct insitu_tensor {
     uint64_t byte_offset;
 } insitu_tensor;
 
-#define INSITU_DTYPE_F32 ((insitu_dtype){INSITU_CODE_FLOAT, 32, 1})
-#define INSITU_DTYPE_F64 ((insitu_dtype){INSITU_CODE_FLOAT, 64, 1})
-#define INSITU_DTYPE_F16 ((insitu_dtype){INSITU_CODE_FLOAT, 16, 1})
-#define INSITU_DTYPE_BF16 ((insitu_dtype){INSITU_CODE_BFLOAT, 16, 1})
-#define INSITU_DTYPE_I64 ((insitu_dtype){INSITU_CODE_INT, 64, 1})
-#define INSITU_DTYPE_I32 ((insitu_dtype){INSITU_CODE_INT, 32, 1})
-#define INSITU_DTYPE_I16 ((insitu_dtype){INSITU_CODE_INT, 16, 1})
-#define INSITU_DTYPE_I8 ((insitu_dtype){INSITU_CODE_INT, 8, 1})
-#define INSITU_DTYPE_U8 ((insitu_dtype){INSITU_CODE_UINT, 8, 1})
-#define INSITU_DTYPE_BOOL ((insitu_dtype){INSITU_CODE_BOOL, 8, 1})
+#ifdef __cplusplus
+#define INSITU_DTYPE(code, bits) (insitu_dtype{code, bits, 1})
+#else
+#define INSITU_DTYPE(code, bits) ((insitu_dtype){code, bits, 1})
+#endif
+#define INSITU_DTYPE_F32 INSITU_DTYPE(INSITU_CODE_FLOAT, 32)
+#define INSITU_DTYPE_F64 INSITU_DTYPE(INSITU_CODE_FLOAT, 64)
+#define INSITU_DTYPE_F16 INSITU_DTYPE(INSITU_CODE_FLOAT, 16)
+#define INSITU_DTYPE_BF16 INSITU_DTYPE(INSITU_CODE_BFLOAT, 16)
+#define INSITU_DTYPE_I64 INSITU_DTYPE(INSITU_CODE_INT, 64)
+#define INSITU_DTYPE_I32 INSITU_DTYPE(INSITU_CODE_INT, 32)
+#define INSITU_DTYPE_I16 INSITU_DTYPE(INSITU_CODE_INT, 16)
+#define INSITU_DTYPE_I8 INSITU_DTYPE(INSITU_CODE_INT, 8)
+#define INSITU_DTYPE_U8 INSITU_DTYPE(INSITU_CODE_UINT, 8)
+#define INSITU_DTYPE_BOOL INSITU_DTYPE(INSITU_CODE_BOOL, 8)
 
 #ifdef __cplusplus
 }

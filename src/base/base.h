@@ -14,9 +14,8 @@
 #define NONE UINT32_MAX /* an absent 32-bit id */
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Limits on what files may ask for: see limits.h for each one's reason. */
-#include "base/limits.h"
 #include "base/banned.h"
+#include "base/limits.h"
 
 /* ---- errors: the only two macros ---- */
 #define TRY(expression)                                                                                                \

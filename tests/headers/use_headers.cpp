@@ -1,0 +1,23 @@
+#include <insitu/insitu.h>
+
+insitu_tensor scalar_of(float *value);
+insitu_status describe(const char *path, insitu_diag *diag);
+
+insitu_tensor scalar_of(float *value) {
+    insitu_tensor tensor{};
+    tensor.data = value;
+    tensor.device.device_type = INSITU_DEVICE_CPU;
+    tensor.dtype = INSITU_DTYPE_F32;
+    if (tensor.dtype.bits == INSITU_DTYPE_BF16.bits) tensor.dtype = INSITU_DTYPE_BOOL;
+    return tensor;
+}
+
+insitu_status describe(const char *path, insitu_diag *diag) {
+    insitu_load_options options{};
+    options.struct_size = sizeof(options);
+    options.verify_weights = true;
+    insitu_engine *engine = nullptr;
+    insitu_status status = insitu_engine_load(path, &options, &engine, diag);
+    insitu_engine_destroy(engine);
+    return status;
+}

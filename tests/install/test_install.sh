@@ -1,0 +1,39 @@
+#!/bin/sh
+# Installs a build to a temporary prefix, looks at what the libraries export, and builds and runs a user's program with
+# pkg-config (shared and static) and with find_package.
+# usage: test_install.sh BUILD_FOLDER C_COMPILER
+set -eu
+build=$1
+compiler=$2
+here=$(dirname "$0")
+prefix=$(mktemp -d)
+trap 'rm -rf "$prefix"' EXIT
+
+cmake --install "$build" --prefix "$prefix" >"$prefix/install.log"
+pc_folder=$(dirname "$(find "$prefix" -name insitu.pc)")
+lib_folder=$(dirname "$pc_folder")
+export PKG_CONFIG_PATH="$pc_folder"
+export LD_LIBRARY_PATH="$lib_folder"
+
+for library in insitu insitu_runtime; do
+    foreign=$(nm -D --defined-only "$lib_folder/lib$library.so" | awk '{print $3}' | grep -v '^insitu_' || true)
+    [ -z "$foreign" ] || { echo "lib$library.so exports:" $foreign; exit 1; }
+    foreign=$(nm -g --defined-only "$lib_folder/lib$library.a" | awk 'NF == 3 {print $3}' | grep -v '^insitu_' || true)
+    [ -z "$foreign" ] || { echo "lib$library.a has global names:" $foreign; exit 1; }
+
+    # shellcheck disable=SC2046 # flags are words
+    "$compiler" -std=c11 "$here/consumer/main.c" -o "$prefix/shared" $(pkg-config --cflags --libs $library)
+    "$prefix/shared"
+    flags=$(pkg-config --static --libs $library | sed "s#-l$library\\b#$lib_folder/lib$library.a#")
+    # shellcheck disable=SC2046,SC2086
+    "$compiler" -std=c11 "$here/consumer/main.c" -o "$prefix/static" $(pkg-config --cflags $library) $flags
+    env -u LD_LIBRARY_PATH "$prefix/static"
+done
+
+cmake -S "$here/consumer" -B "$prefix/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$compiler" >"$prefix/cmake.log" ||
+    { cat "$prefix/cmake.log"; exit 1; }
+cmake --build "$prefix/consumer" >"$prefix/build.log" || { cat "$prefix/build.log"; exit 1; }
+for library in insitu runtime insitu_static runtime_static; do
+    "$prefix/consumer/use_$library"
+done
+[ ! -e "$prefix/bin/insitu" ] || "$prefix/bin/insitu" --help >/dev/null
