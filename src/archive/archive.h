@@ -3,7 +3,7 @@
  * What comes out is one tree in one arena: strings are NUL-terminated, names of values are resolved to ids, weights are
  * spans of the mapped file, which is retained. Checked here: every offset, count, name and enum number; that values are
  * defined once and before their use; that stored tensors lie in their records. Not checked here: whether an operator
- * exists, its arguments, and whether expressions parse. */
+ * exists, its arguments, and whether expressions parse. Names that the graph room has too begin with ARCHIVE_. */
 #ifndef ARCHIVE_H
 #define ARCHIVE_H
 
@@ -35,7 +35,7 @@ typedef struct archive_tensor_meta {
 } archive_tensor_meta;
 
 /* A row of a graph's value tables. Names are unique in a graph; a subgraph has its own. */
-typedef enum archive_value_kind { VALUE_TENSOR, VALUE_SYM, VALUE_OBJECT } archive_value_kind;
+typedef enum archive_value_kind { ARCHIVE_TENSOR, ARCHIVE_SYM, ARCHIVE_OBJECT } archive_value_kind;
 typedef struct archive_value {
     const char *name;
     archive_value_kind kind;
@@ -166,11 +166,11 @@ typedef struct archive_payload { /* a strided view of a storage, inside its boun
 
 /* ---- signature ---- */
 typedef enum archive_input_kind {
-    INPUT_USER,
-    INPUT_CONSTANT,
-    INPUT_PARAMETER,
-    INPUT_BUFFER,
-    INPUT_TENSOR_CONSTANT
+    ARCHIVE_INPUT_USER,
+    ARCHIVE_INPUT_CONSTANT,
+    ARCHIVE_INPUT_PARAMETER,
+    ARCHIVE_INPUT_BUFFER,
+    ARCHIVE_INPUT_TENSOR_CONSTANT
 } archive_input_kind;
 typedef struct archive_input { /* describes graph.inputs[i] */
     archive_input_kind kind;
