@@ -47,13 +47,16 @@ typedef struct backend_call {
 
 typedef struct backend {
     const char *name; /* "cpu" */
-    /* Chooses kernels and lays out the run. What it makes lives in the arena and never in anything global.
+    /* Chooses kernels and lays out the run. What it makes lives in the arena and never in anything global; it keeps
+     * pointers into bound, which must live as long.
      * Errors: UNSUPPORTED (no kernel takes a step: names layer, dtypes, shapes, and each refusal's reason), NOMEM. */
     insitu_status (*prepare)(const bound_plan *bound, arena *arena, void **out_prepared, size_t *out_workspace_bytes,
                              insitu_diag *diag);
     /* Runs all steps. On BOUNDS nothing was written to states or inputs. Allocates nothing. May be called by several
      * threads at once with different bases and workspaces. */
     insitu_status (*run)(const void *prepared, const backend_call *call, insitu_diag *diag);
+    /* Gives back what a library made for it (oneDNN's primitives); the rest goes with the arena. NULL allowed. */
+    void (*release)(void *prepared);
 } backend;
 
 const backend *backend_cpu(void);
