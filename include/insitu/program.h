@@ -15,7 +15,7 @@ typedef struct insitu_program insitu_program;
 /* Compile options. Zero-initialise, set struct_size, then set what differs from zero; or insitu_compile_options_init. */
 typedef struct insitu_compile_options {
     size_t struct_size;
-    bool strict;     /* a copied byte of any state tensor is an error (UNSUPPORTED) that names the tensor and the reason */
+    bool strict; /* a copied byte of any state tensor is an error (UNSUPPORTED) that names the tensor and the reason */
     bool no_inplace; /* every update builds a whole new value and copies it back: to compare results with */
 } insitu_compile_options;
 

@@ -40,10 +40,10 @@ typedef struct memory_hooks {
     void (*free)(void *user, void *data);
     void *user;
 } memory_hooks;
-void memory_set_hooks(const memory_hooks *hooks);  /* NULL restores malloc and free; not thread-safe */
-void *memory_alloc(size_t size);                   /* aligned for any type; NULL if it fails; size 0 gives non-NULL */
+void memory_set_hooks(const memory_hooks *hooks); /* NULL restores malloc and free; not thread-safe */
+void *memory_alloc(size_t size);                  /* aligned for any type; NULL if it fails; size 0 gives non-NULL */
 void *memory_alloc_aligned(size_t size, size_t alignment); /* alignment: a power of two <= 4096 */
-void memory_free(void *data);                      /* of either; NULL allowed */
+void memory_free(void *data);                              /* of either; NULL allowed */
 
 /* ---- arena: bump allocation, freed as a whole ---- */
 typedef struct arena_block arena_block;
@@ -59,7 +59,8 @@ MUST_CHECK insitu_status arena_array(arena *arena, size_t count, size_t item_siz
 MUST_CHECK insitu_status arena_grow(arena *arena, void *items_pointer, uint32_t *capacity, size_t needed,
                                     size_t item_size);
 MUST_CHECK insitu_status arena_copy(arena *arena, const void *data, size_t size, void *out_pointer);
-MUST_CHECK insitu_status arena_string(arena *arena, const char *text, size_t size, const char **out_text); /* NUL added */
+MUST_CHECK insitu_status arena_string(arena *arena, const char *text, size_t size,
+                                      const char **out_text); /* NUL added */
 MUST_CHECK insitu_status arena_printf(arena *arena, const char **out_text, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* ---- text: a growing NUL-terminated string. Sticky failure: printing after NOMEM does nothing; text_status tells. ---- */

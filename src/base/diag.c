@@ -25,10 +25,10 @@ void insitu_diag_release(insitu_diag *diag) {
 
 const char *insitu_status_name(insitu_status status) {
     static const char *const names[] = {
-        [INSITU_OK] = "OK",           [INSITU_ARG] = "ARG",       [INSITU_UNSUPPORTED] = "UNSUPPORTED",
-        [INSITU_FORMAT] = "FORMAT",   [INSITU_VERSION] = "VERSION", [INSITU_SHAPE] = "SHAPE",
-        [INSITU_BOUNDS] = "BOUNDS",   [INSITU_ASSERT] = "ASSERT", [INSITU_NOMEM] = "NOMEM",
-        [INSITU_IO] = "IO",           [INSITU_DEVICE] = "DEVICE", [INSITU_INTERNAL] = "INTERNAL",
+        [INSITU_OK] = "OK",         [INSITU_ARG] = "ARG",         [INSITU_UNSUPPORTED] = "UNSUPPORTED",
+        [INSITU_FORMAT] = "FORMAT", [INSITU_VERSION] = "VERSION", [INSITU_SHAPE] = "SHAPE",
+        [INSITU_BOUNDS] = "BOUNDS", [INSITU_ASSERT] = "ASSERT",   [INSITU_NOMEM] = "NOMEM",
+        [INSITU_IO] = "IO",         [INSITU_DEVICE] = "DEVICE",   [INSITU_INTERNAL] = "INTERNAL",
     };
     size_t index = (size_t)status;
     return index < COUNT_OF(names) ? names[index] : "UNKNOWN";

@@ -77,8 +77,10 @@ static void strings_end_with_nul(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(items_are_zeroed_and_aligned),    cmocka_unit_test(blocks_reused_after_release_are_zeroed),
-        cmocka_unit_test(sizes_that_overflow_are_refused), cmocka_unit_test(growing_keeps_items),
+        cmocka_unit_test(items_are_zeroed_and_aligned),
+        cmocka_unit_test(blocks_reused_after_release_are_zeroed),
+        cmocka_unit_test(sizes_that_overflow_are_refused),
+        cmocka_unit_test(growing_keeps_items),
         cmocka_unit_test(strings_end_with_nul),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,9 +20,17 @@ static void overflow_is_found(void **state) {
 static void division_rounds_down_as_in_python(void **state) {
     (void)state;
     static const int64_t cases[][4] = {
-        {7, 2, 3, 1},   {-7, 2, -4, 1},  {7, -2, -4, -1}, {-7, -2, 3, -1},
-        {6, 3, 2, 0},   {-6, 3, -2, 0},  {0, -5, 0, 0},   {INT64_MIN, 2, INT64_MIN / 2, 0},
-        {1, -4, -1, -3}, {-1, 4, -1, 3}, {INT64_MAX, -1, -INT64_MAX, 0},
+        {7, 2, 3, 1},
+        {-7, 2, -4, 1},
+        {7, -2, -4, -1},
+        {-7, -2, 3, -1},
+        {6, 3, 2, 0},
+        {-6, 3, -2, 0},
+        {0, -5, 0, 0},
+        {INT64_MIN, 2, INT64_MIN / 2, 0},
+        {1, -4, -1, -3},
+        {-1, 4, -1, 3},
+        {INT64_MAX, -1, -INT64_MAX, 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_true(floor_div(cases[i][0], cases[i][1]) == cases[i][2]);

@@ -1,28 +1,11 @@
 #include "unit_test.h"
 
-#include "base/base.h"
-
-/* An allocator that counts, and fails its fail_at-th call (counted from 1; 0: none). */
-typedef struct counter {
-    uint32_t calls, live, fail_at;
-} counter;
-
-static void *count_alloc(void *user, size_t size) {
-    counter *counter = user;
-    if (++counter->calls == counter->fail_at) return NULL;
-    counter->live++;
-    return malloc(size);
-}
-
-static void count_free(void *user, void *data) {
-    ((counter *)user)->live--;
-    free(data);
-}
+#include "counting_allocator.h"
 
 static void blocks_are_aligned_and_writable(void **state) {
     (void)state;
-    counter counter = {0};
-    memory_set_hooks(&(memory_hooks){count_alloc, count_free, &counter});
+    allocation_count count = {0};
+    count_allocations(&count);
     for (size_t alignment = 1; alignment <= 4096; alignment *= 2) {
         for (size_t size = 0; size < 5000; size = size * 3 + 1) {
             uint8_t *data = memory_alloc_aligned(size, alignment);
@@ -34,8 +17,8 @@ static void blocks_are_aligned_and_writable(void **state) {
     }
     memory_free(NULL);
     memory_set_hooks(NULL);
-    assert_int_equal(counter.live, 0);
-    assert_true(counter.calls > 0);
+    assert_int_equal(count.live, 0);
+    assert_true(count.calls > 0);
 }
 
 static void impossible_sizes_give_null(void **state) {
@@ -72,19 +55,19 @@ static void every_failed_allocation_is_a_status_and_leaks_nothing(void **state) 
     (void)state;
     insitu_status status;
     uint32_t failures = 0;
-    counter counter = {0};
+    allocation_count count = {0};
     do {
-        counter = (struct counter){.fail_at = counter.fail_at + 1};
+        count = (allocation_count){.fail_at = count.fail_at + 1};
         insitu_diag diag;
         insitu_diag_init(&diag);
-        memory_set_hooks(&(memory_hooks){count_alloc, count_free, &counter});
+        count_allocations(&count);
         status = use_everything(&diag);
         assert_true(status == INSITU_OK || (status == INSITU_NOMEM && diag.message[0]));
         failures += status == INSITU_NOMEM;
         insitu_diag_release(&diag);
         memory_set_hooks(NULL);
-        assert_int_equal(counter.live, 0);
-    } while (counter.calls >= counter.fail_at);
+        assert_int_equal(count.live, 0);
+    } while (count.calls >= count.fail_at);
     assert_int_equal(status, INSITU_OK);
     assert_true(failures >= 5);
 }

@@ -1,0 +1,34 @@
+/* An allocator for base/'s hooks that counts calls and live blocks, and fails one call on request:
+ *
+ *     allocation_count count = {.fail_at = 3};   the third call fails (0: none does)
+ *     count_allocations(&count);
+ *     ...
+ *     memory_set_hooks(NULL); */
+#ifndef COUNTING_ALLOCATOR_H
+#define COUNTING_ALLOCATOR_H
+
+#include "base/base.h"
+
+typedef struct allocation_count {
+    uint64_t calls, live, fail_at;
+} allocation_count;
+
+static inline void *counting_alloc(void *user, size_t size) {
+    allocation_count *count = user;
+    uint64_t call = __atomic_add_fetch(&count->calls, 1, __ATOMIC_RELAXED);
+    if (call == count->fail_at) return NULL;
+    void *data = malloc(size);
+    if (data) __atomic_add_fetch(&count->live, 1, __ATOMIC_RELAXED);
+    return data;
+}
+
+static inline void counting_free(void *user, void *data) {
+    __atomic_sub_fetch(&((allocation_count *)user)->live, 1, __ATOMIC_RELAXED);
+    free(data);
+}
+
+static inline void count_allocations(allocation_count *count) {
+    memory_set_hooks(&(memory_hooks){counting_alloc, counting_free, count});
+}
+
+#endif
