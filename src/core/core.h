@@ -26,7 +26,7 @@ bool dtype_from_public(insitu_dtype type, dtype *out);
 bool dtype_from_pt2(int64_t number, dtype *out);              /* ScalarType numbers of the .pt2 format */
 const char *dtype_safetensors(dtype type);                    /* "F32"; NULL if that format lacks it */
 bool dtype_from_safetensors(const char *name, dtype *out);
-dtype dtype_promote(dtype a, dtype b);                        /* torch.promote_types */
+dtype dtype_promote(dtype a, dtype b);                        /* torch.promote_types; DTYPE_COUNT where it refuses */
 typedef enum operand_class { OPERAND_TENSOR, OPERAND_ZERO_DIM, OPERAND_NUMBER } operand_class;
 /* torch.result_type over operands: dimensioned tensors beat 0-d tensors beat Python numbers within a category. */
 dtype dtype_result(const dtype *types, const operand_class *classes, uint32_t count);
@@ -63,14 +63,16 @@ typedef struct sym_pool {
     uint32_t bucket_count;
     symbol *symbols;
     uint32_t symbol_count, symbol_capacity;
-    bool failed;
+    bool failed;    /* nothing is built any more: sym_pool_status says why */
+    bool too_large; /* failed for that reason, not for want of memory */
 } sym_pool;
 MUST_CHECK insitu_status sym_pool_init(sym_pool *pool); /* the constants 0 and 1 get ids 0 and 1 */
 void sym_pool_release(sym_pool *pool);
 MUST_CHECK insitu_status sym_pool_clone(const sym_pool *source, sym_pool *out_pool); /* ids stay valid */
 MUST_CHECK insitu_status sym_pool_status(const sym_pool *pool, insitu_diag *diag);
 uint32_t sym_find_symbol(const sym_pool *pool, const char *name); /* index, NONE */
-uint32_t sym_add_symbol(sym_pool *pool, const char *name, sym_kind kind, int64_t min, int64_t max); /* finds or adds */
+/* Finds or adds; the range of a symbol that is found is narrowed to the one given (bounds that contradict it are ignored). */
+uint32_t sym_add_symbol(sym_pool *pool, const char *name, sym_kind kind, int64_t min, int64_t max);
 sym sym_of_symbol(sym_pool *pool, uint32_t index);
 sym sym_int(sym_pool *pool, int64_t value);
 sym sym_float(sym_pool *pool, double value);
@@ -184,7 +186,7 @@ typedef enum attr_id { /* one id a name; a layer kind's attributes are the rows 
 #define ATTR_NAME(id, name, kind) ATTR_##id,
 #include "core/attrs.def"
 #undef ATTR_NAME
-    ATTR_COUNT
+    ATTR_ID_COUNT
 } attr_id;
 typedef struct attr_row {
     layer_kind layer;
