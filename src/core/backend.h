@@ -40,6 +40,21 @@ typedef struct bound_plan {
                                     share bytes when their lifetimes do not meet, which run must order */
 } bound_plan;
 
+/* Evaluates all expressions of a verified plan for values of its symbols (plan->symbols.symbol_count of them; those without
+ * a source are ignored) and lays out the arena memory. Every operand is checked to lie in its storage. What it makes lives
+ * in the arena, and points into the plan. Errors: SHAPE (a number can't be evaluated, or is negative), FORMAT (an operand
+ * reaches beyond its storage), NOMEM. */
+MUST_CHECK insitu_status plan_bind(const plan *plan, const sym_value *values, arena *arena, bound_plan *out_bound,
+                                   size_t *out_arena_bytes, insitu_diag *diag);
+/* One attribute; bound[symbol] tells whether values[symbol] is known. Errors: SHAPE, NOMEM. */
+MUST_CHECK insitu_status attr_bind(const sym_pool *pool, const attr *attr, const sym_value *values, const bool *bound,
+                                   arena *arena, bound_attr *out_attr, insitu_diag *diag);
+/* Bytes from the storage's start to the end of a strided tensor's last element (strides and offset in elements); 0 if it
+ * has no elements. False on overflow or a negative number. */
+bool extent_bytes(dtype type, uint32_t rank, const int64_t *sizes, const int64_t *strides, int64_t offset,
+                  size_t *out_bytes);
+enum { ARENA_ALIGNMENT = 64 };
+
 typedef struct backend_call {
     void *const *bases; /* address of each storage of the plan; NULL for one that no step uses */
     void *workspace;    /* as many bytes as prepare asked for, aligned to 64 */

@@ -1,0 +1,89 @@
+/* The in-place report: one row a state tensor, in columns as wide as their widest text. */
+#include "core/plan.h"
+
+#include <inttypes.h>
+
+enum { COLUMNS = 5, GAP = 3 };
+
+static void print_amount(int64_t bytes, text *out) {
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    if (bytes < 1024) {
+        text_printf(out, "%" PRId64 " bytes", bytes);
+        return;
+    }
+    double amount = (double)bytes / 1024;
+    size_t unit = 0;
+    while (amount >= 1024 && unit + 1 < COUNT_OF(units)) {
+        amount /= 1024;
+        unit++;
+    }
+    bool is_whole = amount == (double)(int64_t)amount;
+    text_printf(out, "%.*f %s", is_whole ? 0 : 1, amount, units[unit]);
+}
+
+void plan_print_verdict(const plan *plan, const report_row *row, text *out) {
+    int64_t bytes;
+    if (row->in_place) {
+        text_printf(out, "in place");
+        if (sym_constant(&plan->symbols, row->moved, &bytes) && bytes == 0) return;
+        text_printf(out, " (moves ");
+        sym_print(&plan->symbols, row->moved, out);
+        text_printf(out, ")");
+        return;
+    }
+    text_printf(out, "COPIED ");
+    if (sym_constant(&plan->symbols, row->copied, &bytes)) {
+        print_amount(bytes, out);
+    } else {
+        sym_print(&plan->symbols, row->copied, out);
+        text_printf(out, " bytes");
+    }
+    if (row->reason[0]) text_printf(out, ": %s", row->reason);
+}
+
+static void print_cell(const plan *plan, const report_row *row, uint32_t column, text *out) {
+    switch (column) {
+    case 0: text_printf(out, "%s", row->name); break;
+    case 1:
+        text_printf(out, "%s", dtype_name(row->type.dtype));
+        shape_print(&plan->symbols, &row->type.shape, out);
+        break;
+    case 2: text_printf(out, "%s", row->update); break;
+    case 3: sym_print(&plan->symbols, row->written, out); break;
+    default: plan_print_verdict(plan, row, out); break;
+    }
+}
+
+static size_t cell_width(const plan *plan, const report_row *row, uint32_t column) {
+    text cell;
+    text_init(&cell);
+    print_cell(plan, row, column, &cell);
+    size_t width = cell.size;
+    text_release(&cell);
+    return width;
+}
+
+void plan_print_report(const plan *plan, text *out) {
+    static const char *const titles[COLUMNS] = {"state", "shape", "update", "bytes written/call", "verdict"};
+    size_t widths[COLUMNS];
+    for (uint32_t column = 0; column < COLUMNS; column++) {
+        widths[column] = strlen(titles[column]);
+        for (uint32_t i = 0; i < plan->report_count; i++) {
+            size_t width = cell_width(plan, &plan->report[i], column);
+            if (width > widths[column]) widths[column] = width;
+        }
+    }
+    for (uint32_t line = 0; line <= plan->report_count; line++) {
+        for (uint32_t column = 0; column < COLUMNS; column++) {
+            size_t start = out->size;
+            if (line == 0)
+                text_printf(out, "%s", titles[column]);
+            else
+                print_cell(plan, &plan->report[line - 1], column, out);
+            size_t width = out->size - start;
+            if (column + 1 < COLUMNS && !out->failed)
+                text_printf(out, "%*s", (int)(widths[column] - width + GAP), "");
+        }
+        text_printf(out, "\n");
+    }
+}
