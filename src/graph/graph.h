@@ -108,7 +108,8 @@ typedef struct graph_assert { /* from guards_code that can be read; assertions i
 } graph_assert;
 
 struct graph {
-    arena arena;        /* a subgraph has an empty one */
+    arena arena;        /* empty in a subgraph: allocate with graph_arena */
+    graph *root;        /* the outermost graph, whose arena owns its subgraphs; of that one itself */
     sym_pool *symbols;  /* in the arena; shared with subgraphs */
     graph_value *values;
     uint32_t value_count, value_capacity;
@@ -133,6 +134,9 @@ struct graph {
 MUST_CHECK insitu_status graph_create(graph **out_graph);
 void graph_destroy(graph *graph); /* NULL allowed */
 MUST_CHECK insitu_status graph_clone(const graph *source, graph **out_graph);
+/* An empty subgraph for an ARG_GRAPH of outer's nodes. It dies with the outermost graph. */
+MUST_CHECK insitu_status graph_create_subgraph(graph *outer, graph **out_graph);
+static inline arena *graph_arena(graph *graph) { return &graph->root->arena; }
 
 /* Building. Names are made unique by a suffix "_1", "_2". Strings are copied into the arena. */
 MUST_CHECK insitu_status graph_add_tensor(graph *graph, const char *name, const tensor_type *type, value_id *out_value);

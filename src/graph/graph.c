@@ -1,0 +1,128 @@
+/* The graph's structure and its builder.
+ *
+ * Values, nodes and the order of nodes are arrays that grow in the outermost graph's arena; ids are indices and never
+ * change. Names are unique in a graph: the builder adds "_1", "_2" ... to a name that is taken. */
+#include "graph/graph.h"
+
+static void graph_setup(graph *graph, struct graph *root, sym_pool *symbols) {
+    graph->root = root;
+    graph->symbols = symbols;
+}
+
+insitu_status graph_create(graph **out_graph) {
+    *out_graph = NULL;
+    graph *created = memory_alloc(sizeof(graph));
+    if (!created) return INSITU_NOMEM;
+    memset(created, 0, sizeof(*created));
+    arena_init(&created->arena);
+    sym_pool *symbols;
+    insitu_status status = arena_array(&created->arena, 1, sizeof(sym_pool), &symbols);
+    if (status == INSITU_OK) {
+        graph_setup(created, created, symbols);
+        status = sym_pool_init(symbols);
+    }
+    if (status != INSITU_OK) {
+        graph_destroy(created);
+        return status;
+    }
+    *out_graph = created;
+    return INSITU_OK;
+}
+
+void graph_destroy(graph *graph) {
+    if (!graph) return;
+    if (graph->symbols) sym_pool_release(graph->symbols);
+    arena_release(&graph->arena);
+    memory_free(graph);
+}
+
+insitu_status graph_create_subgraph(graph *outer, graph **out_graph) {
+    graph *created;
+    *out_graph = NULL;
+    TRY(arena_array(graph_arena(outer), 1, sizeof(graph), &created));
+    arena_init(&created->arena);
+    graph_setup(created, outer->root, outer->symbols);
+    *out_graph = created;
+    return INSITU_OK;
+}
+
+/* A copy of name, or of name with the first free suffix. */
+static insitu_status unique_name(graph *graph, const char *name, const char **out_name) {
+    if (map_find(&graph->names, name) == NONE) return arena_string(graph_arena(graph), name, strlen(name), out_name);
+    arena scratch;
+    arena_init(&scratch);
+    insitu_status status;
+    uint32_t suffix = 1;
+    const char *candidate = NULL;
+    do {
+        status = arena_printf(&scratch, &candidate, "%s_%u", name, suffix++);
+    } while (status == INSITU_OK && map_find(&graph->names, candidate) != NONE);
+    if (status == INSITU_OK) status = arena_string(graph_arena(graph), candidate, strlen(candidate), out_name);
+    arena_release(&scratch);
+    return status;
+}
+
+static insitu_status add_value(graph *graph, const graph_value *value, value_id *out_value) {
+    *out_value = NO_VALUE;
+    if (graph->value_count >= MAX_VALUES) return INSITU_NOMEM;
+    TRY(arena_grow(graph_arena(graph), &graph->values, &graph->value_capacity, (size_t)graph->value_count + 1,
+                   sizeof(graph_value)));
+    graph_value *added = &graph->values[graph->value_count];
+    *added = *value;
+    added->producer = NO_NODE;
+    TRY(unique_name(graph, value->name, &added->name));
+    TRY(map_set(&graph->names, graph_arena(graph), added->name, graph->value_count));
+    out_value->index = graph->value_count++;
+    return INSITU_OK;
+}
+
+insitu_status graph_add_tensor(graph *graph, const char *name, const tensor_type *type, value_id *out_value) {
+    return add_value(graph, &(graph_value){.name = name, .kind = VALUE_TENSOR, .type = *type}, out_value);
+}
+
+insitu_status graph_add_sym(graph *graph, const char *name, sym expr, value_id *out_value) {
+    return add_value(graph, &(graph_value){.name = name, .kind = VALUE_SYM, .expr = expr}, out_value);
+}
+
+insitu_status graph_add_none(graph *graph, const char *name, value_id *out_value) {
+    return add_value(graph, &(graph_value){.name = name, .kind = VALUE_NONE}, out_value);
+}
+
+insitu_status graph_add_node(graph *graph, const char *target, const value_id *results, uint32_t result_count,
+                             const char *source, node_id *out_node) {
+    *out_node = NO_NODE;
+    if (graph->node_count >= MAX_NODES) return INSITU_NOMEM;
+    arena *arena = graph_arena(graph);
+    TRY(arena_grow(arena, &graph->nodes, &graph->node_capacity, (size_t)graph->node_count + 1, sizeof(graph_node)));
+    graph_node node = {.schema = schema_find(target), .result_count = result_count};
+    TRY(arena_string(arena, target, strlen(target), &node.target));
+    TRY(arena_string(arena, source, strlen(source), &node.source));
+    if (node.schema) {
+        node.arg_count = node.schema->arg_count;
+        TRY(arena_array(arena, node.arg_count, sizeof(graph_arg), &node.args));
+    }
+    TRY(arena_copy(arena, results, result_count * sizeof(value_id), &node.results));
+    node.name = result_count ? graph->values[results[0].index].name : node.target;
+    out_node->index = graph->node_count++;
+    graph->nodes[out_node->index] = node;
+    for (uint32_t i = 0; i < result_count; i++) {
+        graph_value *value = graph_value_of(graph, results[i]);
+        value->producer = *out_node;
+        value->result = i;
+    }
+    return INSITU_OK;
+}
+
+insitu_status graph_append(graph *graph, node_id node) {
+    TRY(arena_grow(graph_arena(graph), &graph->order, &graph->order_capacity, (size_t)graph->order_count + 1,
+                   sizeof(node_id)));
+    graph->order[graph->order_count++] = node;
+    return INSITU_OK;
+}
+
+insitu_status graph_add_output(graph *graph, const graph_output *output) {
+    TRY(arena_grow(graph_arena(graph), &graph->outputs, &graph->output_capacity, (size_t)graph->output_count + 1,
+                   sizeof(graph_output)));
+    graph->outputs[graph->output_count++] = *output;
+    return INSITU_OK;
+}

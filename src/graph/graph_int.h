@@ -1,0 +1,54 @@
+/* graph, inside: words and lexical rules that the printer, the parser and the builder share. */
+#ifndef GRAPH_INT_H
+#define GRAPH_INT_H
+
+#include "graph/graph.h"
+
+/* ---- words of the text form (words.c). Numbers are those of the .pt2 format ---- */
+const char *layout_word(int32_t number);        /* NULL: no such layout */
+const char *memory_format_word(int32_t number); /* NULL: no such format */
+int32_t layout_number(const char *word);        /* -1: none */
+int32_t memory_format_number(const char *word); /* -1: none */
+/* A word with a meaning of its own where an argument is expected, so that no symbol may have it as its name. */
+bool is_argument_word(const char *word);
+bool is_symbol_name(const char *name); /* [A-Za-z_][A-Za-z0-9_]* and not reserved */
+bool is_bare_name(const char *name);   /* letters, digits, '_' and '.': needs no quotes */
+static inline bool is_name_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
+void text_quoted(text *out, const char *string); /* "..." with \" \\ \n \t \xNN */
+void text_double(text *out, double number);      /* shortest text that reads back the same; inf, -inf, nan */
+
+const char *input_kind_word(graph_input_kind kind); /* "user", "parameter", "buffer", "constant" */
+
+/* ---- parsing (parse.c; arguments in parse_args.c, the lexer in parse_lex.c) ---- */
+typedef struct parser {
+    const char *start; /* of the whole text */
+    const char *at;
+    graph *graph;      /* being filled */
+    arena *scratch;
+    uint32_t depth;
+    insitu_diag *diag;
+} parser;
+/* FORMAT with the line number. */
+insitu_status parse_fault(const parser *parser, const char *format, ...) PRINTF_LIKE(2, 3);
+void skip_spaces(parser *parser);                         /* not line ends */
+void skip_blank(parser *parser);                          /* spaces, line ends, comment lines */
+bool take_char(parser *parser, char c);                   /* after spaces */
+bool take_word(parser *parser, const char *word);         /* a whole word, after spaces */
+bool at_line_end(parser *parser);                         /* end of line, of text, or a comment */
+MUST_CHECK insitu_status expect_char(parser *parser, char c);
+MUST_CHECK insitu_status parse_name(parser *parser, const char **out_name);     /* bare or quoted; in scratch */
+MUST_CHECK insitu_status parse_string(parser *parser, const char **out_string); /* quoted; in scratch */
+MUST_CHECK insitu_status parse_integer(parser *parser, int64_t min, int64_t max, int64_t *out);
+MUST_CHECK insitu_status parse_double(parser *parser, double *out);
+MUST_CHECK insitu_status parse_type(parser *parser, tensor_type *out);
+/* An expression over declared symbols. */
+MUST_CHECK insitu_status parse_expression(parser *parser, sym *out);
+MUST_CHECK insitu_status parse_value(parser *parser, value_id *out_value); /* %name of a value that is defined */
+MUST_CHECK insitu_status parse_arg(parser *parser, graph_arg *out_arg);
+MUST_CHECK insitu_status parse_args(parser *parser, graph_node *node); /* "(" ... ")" */
+/* "{" ... "}" into graph. */
+MUST_CHECK insitu_status parse_body(parser *parser, graph *graph);
+
+#endif

@@ -1,0 +1,92 @@
+/* The words and the lexical rules of the text form. */
+#include "graph/graph_int.h"
+
+#include <locale.h>
+#include <math.h>
+
+static const char *const layouts[] = {"unknown_layout", "sparse_coo", "sparse_csr", "sparse_csc",
+                                      "sparse_bsr",     "sparse_bsc", "mkldnn",     "strided"};
+static const char *const memory_formats[] = {"unknown_format", "contiguous_format", "channels_last",
+                                             "channels_last_3d", "preserve_format"};
+static const char *const other_words[] = {"none", "complex", "device", "graph", "true", "false", "inf", "nan",
+                                          "oo",   "and",     "or",     "not"};
+
+static const char *word_at(const char *const *words, size_t count, int32_t number) {
+    return number >= 0 && (size_t)number < count ? words[number] : NULL;
+}
+
+static int32_t number_of(const char *const *words, size_t count, const char *word) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(words[i], word) == 0) return (int32_t)i;
+    return -1;
+}
+
+const char *layout_word(int32_t number) { return word_at(layouts, COUNT_OF(layouts), number); }
+const char *memory_format_word(int32_t number) { return word_at(memory_formats, COUNT_OF(memory_formats), number); }
+int32_t layout_number(const char *word) { return number_of(layouts, COUNT_OF(layouts), word); }
+int32_t memory_format_number(const char *word) { return number_of(memory_formats, COUNT_OF(memory_formats), word); }
+
+bool is_argument_word(const char *word) {
+    dtype type;
+    return dtype_parse(word, &type) || layout_number(word) >= 0 || memory_format_number(word) >= 0 ||
+           number_of(other_words, COUNT_OF(other_words), word) >= 0;
+}
+
+bool is_bare_name(const char *name) {
+    if (!*name) return false;
+    for (const char *c = name; *c; c++)
+        if (!is_name_char(*c)) return false;
+    return true;
+}
+
+bool is_symbol_name(const char *name) {
+    return is_bare_name(name) && !strchr(name, '.') && !(name[0] >= '0' && name[0] <= '9') && !is_argument_word(name);
+}
+
+const char *input_kind_word(graph_input_kind kind) {
+    switch (kind) {
+    case INPUT_USER: return "user";
+    case INPUT_PARAMETER: return "parameter";
+    case INPUT_BUFFER: return "buffer";
+    case INPUT_CONSTANT: return "constant";
+    }
+    return "unknown";
+}
+
+void text_quoted(text *out, const char *string) {
+    text_add(out, "\"", 1);
+    for (const char *c = string; *c; c++) {
+        unsigned char byte = (unsigned char)*c;
+        if (byte == '"' || byte == '\\') text_printf(out, "\\%c", byte);
+        else if (byte == '\n') text_add(out, "\\n", 2);
+        else if (byte == '\t') text_add(out, "\\t", 2);
+        else if (byte < 0x20 || byte == 0x7f) text_printf(out, "\\x%02x", byte);
+        else text_add(out, c, 1);
+    }
+    text_add(out, "\"", 1);
+}
+
+/* The decimal separator that printf and strtod use is the process's choice, not ours. */
+void text_double(text *out, double number) {
+    if (isnan(number)) {
+        text_printf(out, "nan");
+        return;
+    }
+    if (isinf(number)) {
+        text_printf(out, number < 0 ? "-inf" : "inf");
+        return;
+    }
+    char digits[64];
+    for (int precision = 1; precision <= 17; precision++) {
+        snprintf(digits, sizeof(digits), "%.*g", precision, number);
+        if (strtod(digits, NULL) == number) break;
+    }
+    const char *separator = localeconv()->decimal_point;
+    const char *at = *separator ? strstr(digits, separator) : NULL;
+    if (!at) {
+        text_printf(out, "%s%s", digits, strchr(digits, 'e') ? "" : ".0");
+        return;
+    }
+    text_add(out, digits, (size_t)(at - digits));
+    text_printf(out, ".%s", at + strlen(separator));
+}
