@@ -2,7 +2,7 @@
 find_package(PkgConfig REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 find_package(Threads REQUIRED)
-pkg_check_modules(minizip REQUIRED IMPORTED_TARGET minizip)
+pkg_check_modules(minizip REQUIRED IMPORTED_TARGET minizip zlib)
 pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 

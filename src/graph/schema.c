@@ -1,0 +1,81 @@
+/* The table of schemas, and its search: both parts are sorted by target. */
+#include "graph/schema.h"
+#include "base/banned.h"
+
+#include <math.h>
+
+/* The words of the tables. */
+enum {
+    LIST = SCHEMA_LIST,
+    OPTIONAL = SCHEMA_OPTIONAL,
+    OPTIONAL_ITEMS = SCHEMA_OPTIONAL_ITEMS,
+    WRITES = SCHEMA_WRITES,
+    KEYWORD = SCHEMA_KEYWORD
+};
+/* clang-format off */
+#define ARG(arg_name, arg_type, ...) {.name = arg_name, .type = SCHEMA_##arg_type, __VA_ARGS__}
+#define RETURN(return_type, ...)     {.type = SCHEMA_##return_type, __VA_ARGS__}
+#define NO_VALUE        .default_kind = DEFAULT_NONE
+#define INTEGER(value)  .default_kind = DEFAULT_INT, .i = value
+#define REAL(value)     .default_kind = DEFAULT_FLOAT, .f = value
+#define BOOLEAN(value)  .default_kind = DEFAULT_BOOL, .i = value
+#define TEXT(value)     .default_kind = DEFAULT_STRING, .string = value
+#define NUMBER(value)   .default_kind = DEFAULT_NUMBER, .i = value
+#define NO_INTEGERS     .default_kind = DEFAULT_INTS, .int_count = 0, .ints = NULL
+#define INTEGERS(...)   .default_kind = DEFAULT_INTS, .int_count = COUNT_OF(((const int64_t[]){__VA_ARGS__})), \
+                        .ints = (const int64_t[]){__VA_ARGS__}
+#define ARGS(...)    .args = (const schema_arg[]){__VA_ARGS__}, .arg_count = COUNT_OF(((const schema_arg[]){__VA_ARGS__}))
+#define RETURNS(...) .returns = (const schema_return[]){__VA_ARGS__}, \
+                     .return_count = COUNT_OF(((const schema_return[]){__VA_ARGS__}))
+#define NO_ARGS      .args = NULL
+#define NO_RETURNS   .returns = NULL
+#define UNARY        ARGS(ARG("a", SCALAR)), RETURNS(RETURN(SCALAR))
+#define BINARY       ARGS(ARG("a", SCALAR), ARG("b", SCALAR)), RETURNS(RETURN(SCALAR))
+#define COMPARISON   ARGS(ARG("a", SCALAR), ARG("b", SCALAR)), RETURNS(RETURN(BOOL))
+#define SCHEMA(schema_target, schema_writes, ...) {.target = schema_target, .writes = schema_writes, __VA_ARGS__},
+/* clang-format on */
+
+static const op_schema symbolic_rows[] = {
+#include "graph/symbolic_schemas.inc"
+};
+static const op_schema operator_rows[] = {
+#include "graph/schemas.inc"
+};
+
+static int compare_target(const void *key, const void *row) { return strcmp(key, ((const op_schema *)row)->target); }
+
+const op_schema *schema_find(const char *target) {
+    const op_schema *found = bsearch(target, operator_rows, COUNT_OF(operator_rows), sizeof(op_schema), compare_target);
+    if (found) return found;
+    return bsearch(target, symbolic_rows, COUNT_OF(symbolic_rows), sizeof(op_schema), compare_target);
+}
+
+const op_schema *schema_row(uint32_t index) {
+    if (index < COUNT_OF(symbolic_rows)) return &symbolic_rows[index];
+    index -= (uint32_t)COUNT_OF(symbolic_rows);
+    return index < COUNT_OF(operator_rows) ? &operator_rows[index] : NULL;
+}
+
+uint32_t schema_arg_index(const op_schema *schema, const char *name) {
+    for (uint32_t i = 0; i < schema->arg_count; i++)
+        if (strcmp(schema->args[i].name, name) == 0) return i;
+    return NONE;
+}
+
+const char *schema_type_name(schema_type type) {
+    switch (type) {
+    case SCHEMA_TENSOR: return "Tensor";
+    case SCHEMA_INT: return "int";
+    case SCHEMA_FLOAT: return "float";
+    case SCHEMA_BOOL: return "bool";
+    case SCHEMA_SCALAR: return "Scalar";
+    case SCHEMA_STRING: return "str";
+    case SCHEMA_DTYPE: return "ScalarType";
+    case SCHEMA_LAYOUT: return "Layout";
+    case SCHEMA_DEVICE: return "Device";
+    case SCHEMA_MEMORY_FORMAT: return "MemoryFormat";
+    case SCHEMA_GENERATOR: return "Generator";
+    case SCHEMA_OBJECT: return "object";
+    }
+    return "";
+}
