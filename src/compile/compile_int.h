@@ -1,0 +1,11 @@
+/* compile, inside. */
+#ifndef COMPILE_INT_H
+#define COMPILE_INT_H
+
+#include "network/network.h"
+
+/* A network_evaluate_fn: runs one layer whose operands are constants on the CPU, by a plan of its own. */
+insitu_status evaluate_layer(void *user, const network *network, layer_id layer, void *out_bytes, size_t size,
+                             insitu_diag *diag);
+
+#endif

@@ -1,0 +1,160 @@
+/* The compile driver: a .pt2 file -> program -> graph -> network -> plan -> engine. */
+#include "archive/archive.h"
+#include "compile/compile_int.h"
+#include "engine/engine.h"
+#include "passes/passes.h"
+#include "plan/plan.h"
+
+#include <insitu/program.h>
+
+/* A folded constant larger than this is computed by each call instead of being kept in the engine. */
+enum { LARGEST_FOLDED = 16 << 20 };
+
+struct insitu_program {
+    archive_program *archive;
+};
+
+static insitu_status open_program(file_map *map, insitu_program **out_program, insitu_diag *diag) {
+    insitu_program *program = memory_alloc(sizeof(*program));
+    if (!program) return INSITU_NOMEM;
+    insitu_status status = archive_open(map, &program->archive, diag);
+    if (status != INSITU_OK) {
+        memory_free(program);
+        return status;
+    }
+    *out_program = program;
+    return INSITU_OK;
+}
+
+insitu_status insitu_program_load(const char *pt2_path, insitu_program **out_program, insitu_diag *diag) {
+    if (!pt2_path || !out_program) FAIL(diag, INSITU_ARG, "insitu_program_load needs a path and out_program");
+    *out_program = NULL;
+    file_map *map;
+    TRY(file_map_open(pt2_path, &map, diag));
+    insitu_status status = open_program(map, out_program, diag);
+    file_map_release(map);
+    return diag_complete(diag, status);
+}
+
+insitu_status insitu_program_load_memory(const void *data, size_t size, insitu_program **out_program,
+                                         insitu_diag *diag) {
+    if (!data || !out_program) FAIL(diag, INSITU_ARG, "insitu_program_load_memory needs data and out_program");
+    *out_program = NULL;
+    file_map *map;
+    TRY(file_map_wrap(data, size, &map, diag));
+    insitu_status status = open_program(map, out_program, diag);
+    file_map_release(map);
+    return diag_complete(diag, status);
+}
+
+void insitu_program_destroy(insitu_program *program) {
+    if (!program) return;
+    archive_destroy(program->archive);
+    memory_free(program);
+}
+
+void insitu_compile_options_init(insitu_compile_options *options) {
+    *options = (insitu_compile_options){.struct_size = sizeof(*options)};
+}
+
+/* ---- dumps ---- */
+
+static bool is_dumped(const char *form) {
+    const char *list = switch_value(SWITCH_DUMP);
+    size_t size = strlen(form);
+    for (const char *item = list; item && *item;) {
+        size_t length = strcspn(item, ",");
+        if (length == size && memcmp(item, form, size) == 0) return true;
+        item += length + (item[length] == ',');
+    }
+    return false;
+}
+
+static insitu_status dump_text(const char *title, text *text, insitu_status status) {
+    if (status == INSITU_OK && text->data) log_printf(2, "# %s\n%s", title, text->data);
+    text_release(text);
+    return status;
+}
+
+static insitu_status dump_graph(const graph *graph, const char *title, insitu_diag *diag) {
+    if (!is_dumped("graph")) return INSITU_OK;
+    text text;
+    text_init(&text);
+    return dump_text(title, &text, graph_print(graph, &text, diag));
+}
+
+static insitu_status dump_network(const network *network, insitu_diag *diag) {
+    if (!is_dumped("network")) return INSITU_OK;
+    text text;
+    text_init(&text);
+    return dump_text("network", &text, network_print(network, &text, diag));
+}
+
+static insitu_status dump_plan(const plan *plan) {
+    if (!is_dumped("plan")) return INSITU_OK;
+    text text;
+    text_init(&text);
+    plan_print(plan, &text);
+    return dump_text("plan", &text, INSITU_OK);
+}
+
+/* ---- stages ---- */
+
+static insitu_status make_network(const archive_program *archive, network **out_network, insitu_diag *diag) {
+    graph *graph;
+    TRY(graph_build(archive, &graph, diag));
+    insitu_status status = dump_graph(graph, "graph", diag);
+    if (status == INSITU_OK) status = passes_run(graph, diag);
+    if (status == INSITU_OK) status = dump_graph(graph, "graph after passes", diag);
+    if (status == INSITU_OK) status = network_convert(graph, out_network, diag);
+    graph_destroy(graph);
+    return status;
+}
+
+static insitu_status optimise(network *network, insitu_diag *diag) {
+    TRY(network_recognise_shifts(network, diag));
+    TRY(network_fold_constants(network, evaluate_layer, NULL, LARGEST_FOLDED, diag));
+    TRY(network_remove_dead(network, diag));
+    TRY(dump_network(network, diag));
+    return network_verify(network, diag);
+}
+
+static insitu_status make_plan(network *network, const insitu_compile_options *options, plan **out_plan,
+                               insitu_diag *diag) {
+    TRY(optimise(network, diag));
+    plan_options plan_options = {.strict = options->strict,
+                                 .no_inplace = options->no_inplace || switch_on(SWITCH_NO_INPLACE)};
+    TRY(plan_build(network, &plan_options, out_plan, diag));
+    insitu_status status = dump_plan(*out_plan);
+    if (status == INSITU_OK) status = plan_verify(*out_plan, diag);
+    if (status != INSITU_OK) plan_destroy(*out_plan);
+    return status;
+}
+
+static insitu_status compile(const archive_program *archive, const insitu_compile_options *options,
+                             insitu_engine **out_engine, insitu_diag *diag) {
+    network *network = NULL;
+    plan *plan = NULL;
+    TRY(make_network(archive, &network, diag));
+    insitu_status status = make_plan(network, options, &plan, diag);
+    /* Folded constants lie in the network's memory until the engine has copied them. */
+    if (status == INSITU_OK) status = engine_create(plan, &archive->map, 1, out_engine, diag);
+    network_destroy(network);
+    return status;
+}
+
+insitu_status insitu_program_compile(const insitu_program *program, const insitu_compile_options *options,
+                                     insitu_engine **out_engine, insitu_diag *diag) {
+    if (!program || !out_engine) FAIL(diag, INSITU_ARG, "insitu_program_compile needs a program and out_engine");
+    *out_engine = NULL;
+    insitu_compile_options defaults;
+    insitu_compile_options_init(&defaults);
+    if (options) {
+        size_t size = options->struct_size;
+        if (size <= sizeof(options->struct_size) || size > sizeof(defaults))
+            FAIL(diag, INSITU_ARG, "compile options have struct_size %zu where at most %zu was expected", size,
+                 sizeof(defaults));
+        memcpy(&defaults, options, size);
+    }
+    return diag_complete(diag, compile(program->archive, &defaults, out_engine, diag));
+}
