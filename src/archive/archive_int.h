@@ -1,0 +1,104 @@
+/* What the files of archive/ share: the zip index, cursors over JSON, and the reader that makes records of them. */
+#ifndef ARCHIVE_INT_H
+#define ARCHIVE_INT_H
+
+#include "archive/archive.h"
+#include <jansson.h>
+
+/* ---- zip_index.c: where each record of a zip file lies ---- */
+typedef struct zip_entry {
+    const char *name;
+    const uint8_t *data; /* in the mapped file */
+    size_t size;
+    uint32_t crc;
+} zip_entry;
+typedef struct zip_index {
+    const zip_entry *entries; /* in the directory's order */
+    uint32_t count;
+    map names; /* -> index in entries */
+} zip_index;
+/* Errors: FORMAT (not a zip file, broken, a name twice), UNSUPPORTED (compressed or encrypted records), NOMEM. */
+MUST_CHECK insitu_status zip_read(arena *arena, const file_map *map, zip_index *out_index, insitu_diag *diag);
+const zip_entry *zip_find(const zip_index *index, const char *name); /* NULL if absent */
+/* Compares the record's bytes with its checksum. Errors: FORMAT. */
+MUST_CHECK insitu_status zip_verify(const zip_entry *entry, insitu_diag *diag);
+
+/* ---- json_cursor.c: places in a JSON document that know their path, for errors that name it ----
+ * A cursor points at its parent, which must outlive it. Every reader fails with FORMAT and the path. */
+typedef struct json_cursor {
+    const struct json_cursor *parent;
+    const char *key; /* of a member of an object; NULL: item index of an array, or the root */
+    size_t index;
+    json_t *value;
+    const char *document; /* what errors call the document */
+    insitu_diag *diag;
+} json_cursor;
+/* Parses text; the root's value is freed by json_decref. Bare NaN and Infinity tokens are read as strings. */
+MUST_CHECK insitu_status json_read(const char *document, const void *text, size_t size, json_cursor *out_root,
+                                   insitu_diag *diag);
+/* Fails with code and a sentence that begins with the place. */
+insitu_status json_fail(const json_cursor *at, insitu_status code, const char *format, ...) PRINTF_LIKE(3, 4);
+/* A member of an object; json_optional is false if it is absent or null (or if object is not an object). */
+bool json_optional(const json_cursor *object, const char *key, json_cursor *out_member);
+MUST_CHECK insitu_status json_member(const json_cursor *object, const char *key, json_cursor *out_member);
+MUST_CHECK insitu_status json_count(const json_cursor *array, uint32_t *out_count);
+void json_item(const json_cursor *array, uint32_t index, json_cursor *out_item); /* index < count */
+/* Members in the order of the document: starts with *iterator NULL, false at the end. */
+MUST_CHECK insitu_status json_members(const json_cursor *object, uint32_t *out_count);
+bool json_next(const json_cursor *object, void **iterator, json_cursor *out_member);
+/* An object with exactly one member: its key and its value. */
+MUST_CHECK insitu_status json_union(const json_cursor *object, json_cursor *out_member);
+MUST_CHECK insitu_status json_int(const json_cursor *at, int64_t *out);
+MUST_CHECK insitu_status json_bool(const json_cursor *at, bool *out);
+MUST_CHECK insitu_status json_float(const json_cursor *at, double *out);     /* integers and "Infinity", "NaN" too */
+MUST_CHECK insitu_status json_text(const json_cursor *at, const char **out); /* owned by the document */
+
+/* ---- the reader ---- */
+typedef struct reader {
+    archive_program *program;
+    arena *arena; /* the program's */
+    arena scratch;
+    map interned; /* text -> index in texts */
+    const char **texts;
+    uint32_t text_count, text_capacity;
+    zip_index zip;
+    const char *root; /* the archive's root folder with a slash; "" for none */
+    json_cursor document;
+    uint32_t depth; /* of subgraphs and other nesting */
+    insitu_diag *diag;
+} reader;
+/* The text in the program's arena, one copy of equal texts. */
+MUST_CHECK insitu_status reader_intern(reader *reader, const char *text, const char **out);
+MUST_CHECK insitu_status reader_text(reader *reader, const json_cursor *at, const char **out); /* json_text, interned */
+MUST_CHECK insitu_status reader_texts(reader *reader, const json_cursor *at, const char *const **out,
+                                      uint32_t *out_count);
+MUST_CHECK insitu_status reader_enter(reader *reader, const json_cursor *at); /* fails beyond MAX_NESTING */
+static inline void reader_leave(reader *reader) { reader->depth--; }
+
+/* saved_values.c */
+MUST_CHECK insitu_status read_sym(reader *reader, const json_cursor *at, sym_kind kind, archive_sym *out);
+MUST_CHECK insitu_status read_dtype(const json_cursor *at, dtype *out);
+MUST_CHECK insitu_status read_device(reader *reader, const json_cursor *at, archive_device *out);
+MUST_CHECK insitu_status read_tensor_meta(reader *reader, const json_cursor *at, archive_tensor_meta *out);
+MUST_CHECK insitu_status read_value_tables(reader *reader, const json_cursor *at, archive_graph *graph);
+
+/* saved_arguments.c: graph resolves names; defined: ids that may be used, NULL: any */
+MUST_CHECK insitu_status read_argument(reader *reader, const archive_graph *graph, const bitset *defined,
+                                       const json_cursor *at, archive_argument *out);
+/* {"name": NAME} of a value of the graph. */
+MUST_CHECK insitu_status read_reference(const archive_graph *graph, const bitset *defined, const json_cursor *at,
+                                        uint32_t *out_value);
+
+/* saved_graph.c */
+MUST_CHECK insitu_status read_graph(reader *reader, const json_cursor *at, const archive_graph **out);
+/* node_source.c: from a node's metadata */
+MUST_CHECK insitu_status read_node_source(reader *reader, const json_cursor *metadata, archive_node *node);
+/* saved_signature.c: inputs and outputs; needs program->graph */
+MUST_CHECK insitu_status read_signature(reader *reader, const json_cursor *at);
+/* pytree_spec.c: in_spec, out_spec, forward_arg_names; needs the signature */
+MUST_CHECK insitu_status read_call_specs(reader *reader, const json_cursor *graph_module);
+
+/* raw_weights.c: stored tensors of the raw container, for the inputs that name one */
+MUST_CHECK insitu_status read_raw_weights(reader *reader, const char *model);
+
+#endif

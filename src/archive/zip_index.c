@@ -1,0 +1,152 @@
+/* Index of a zip file: minizip walks the central directory over the mapped bytes; each record's span is checked and
+ * kept, so that stored records are used in place. Local headers give only the two lengths that locate the data. */
+#include "archive/archive_int.h"
+#include "base/banned.h"
+
+#include <unzip.h>
+
+/* minizip's view of the mapped file. */
+typedef struct memory_file {
+    const file_map *map;
+    uint64_t position;
+} memory_file;
+
+static voidpf memory_open(voidpf opaque, const void *name, int mode) {
+    (void)name, (void)mode;
+    return opaque;
+}
+
+static uLong memory_read(voidpf opaque, voidpf stream, void *buffer, uLong size) {
+    memory_file *file = stream;
+    (void)opaque;
+    uint64_t left = file->position < file->map->size ? file->map->size - file->position : 0;
+    size_t count = size < left ? (size_t)size : (size_t)left;
+    if (count) memcpy(buffer, file->map->data + file->position, count);
+    file->position += count;
+    return (uLong)count;
+}
+
+static ZPOS64_T memory_tell(voidpf opaque, voidpf stream) {
+    (void)opaque;
+    return ((const memory_file *)stream)->position;
+}
+
+static long memory_seek(voidpf opaque, voidpf stream, ZPOS64_T offset, int origin) {
+    memory_file *file = stream;
+    (void)opaque;
+    uint64_t base = 0;
+    if (origin == ZLIB_FILEFUNC_SEEK_CUR) base = file->position;
+    if (origin == ZLIB_FILEFUNC_SEEK_END) base = file->map->size;
+    uint64_t target;
+    if (__builtin_add_overflow(base, (uint64_t)offset, &target) || target > file->map->size) return -1;
+    file->position = target;
+    return 0;
+}
+
+static int memory_close(voidpf opaque, voidpf stream) {
+    (void)opaque, (void)stream;
+    return 0;
+}
+
+static int memory_error(voidpf opaque, voidpf stream) {
+    (void)opaque, (void)stream;
+    return 0;
+}
+
+/* The current entry's place in the file: its local header must lie in the file and agree with the directory. */
+static insitu_status locate_data(unzFile zip, const file_map *map, zip_entry *entry, insitu_diag *diag) {
+    int method, level;
+    int code = unzOpenCurrentFile2(zip, &method, &level, 1);
+    if (code == UNZ_INTERNALERROR) FAIL(diag, INSITU_NOMEM, "out of memory while reading the zip directory");
+    if (code != UNZ_OK)
+        FAIL(diag, INSITU_FORMAT, "record '%s' of the zip file has no local header that agrees with the directory",
+             entry->name);
+    ZPOS64_T position = unzGetCurrentFileZStreamPos64(zip);
+    if (unzCloseCurrentFile(zip) != UNZ_OK || position > map->size || entry->size > map->size - position)
+        FAIL(diag, INSITU_FORMAT, "record '%s' of the zip file (%zu bytes) runs past the end of the file", entry->name,
+             entry->size);
+    entry->data = map->data + position;
+    return INSITU_OK;
+}
+
+static insitu_status read_entry(arena *arena, unzFile zip, const file_map *map, zip_entry *entry, insitu_diag *diag) {
+    char name[MAX_NAME + 1];
+    unz_file_info64 info;
+    memset(&info, 0, sizeof(info));
+    if (unzGetCurrentFileInfo64(zip, &info, name, sizeof(name), NULL, 0, NULL, 0) != UNZ_OK)
+        FAIL(diag, INSITU_FORMAT, "the zip file's directory is damaged");
+    if (info.size_filename > MAX_NAME)
+        FAIL(diag, INSITU_FORMAT, "a record's name in the zip file is longer than %d bytes", MAX_NAME);
+    name[info.size_filename] = 0;
+    if (strlen(name) != info.size_filename)
+        FAIL(diag, INSITU_FORMAT, "the name of record '%s' in the zip file holds a zero byte", name);
+    TRY(arena_string(arena, name, info.size_filename, &entry->name));
+    if (info.flag & 1) FAIL(diag, INSITU_UNSUPPORTED, "record '%s' of the zip file is encrypted", name);
+    if (info.compression_method != 0)
+        FAIL(diag, INSITU_UNSUPPORTED,
+             "record '%s' of the zip file is compressed (method %lu); only stored records are read", name,
+             (unsigned long)info.compression_method);
+    if (info.compressed_size != info.uncompressed_size || info.uncompressed_size > map->size)
+        FAIL(diag, INSITU_FORMAT, "record '%s' of the zip file claims %llu bytes, stored as %llu, in a file of %zu",
+             name, info.uncompressed_size, info.compressed_size, map->size);
+    entry->size = (size_t)info.uncompressed_size;
+    entry->crc = (uint32_t)info.crc;
+    return locate_data(zip, map, entry, diag);
+}
+
+static insitu_status read_entries(arena *arena, unzFile zip, const file_map *map, zip_index *index, insitu_diag *diag) {
+    unz_global_info64 global;
+    memset(&global, 0, sizeof(global));
+    if (unzGetGlobalInfo64(zip, &global) != UNZ_OK) FAIL(diag, INSITU_FORMAT, "the zip file's directory is damaged");
+    if (global.number_entry > MAX_ZIP_ENTRIES || global.number_entry > map->size / 46)
+        FAIL(diag, INSITU_FORMAT, "the zip file claims %llu records, more than a file of %zu bytes can hold",
+             global.number_entry, map->size);
+    uint32_t count = (uint32_t)global.number_entry;
+    zip_entry *entries;
+    TRY(arena_array(arena, count, sizeof(*entries), &entries));
+    for (uint32_t i = 0; i < count; i++) {
+        if ((i ? unzGoToNextFile(zip) : unzGoToFirstFile(zip)) != UNZ_OK)
+            FAIL(diag, INSITU_FORMAT, "the zip file's directory is damaged at record %u of %u", i, count);
+        TRY(read_entry(arena, zip, map, &entries[i], diag));
+        if (map_find(&index->names, entries[i].name) != NONE)
+            FAIL(diag, INSITU_FORMAT, "the zip file has two records named '%s'", entries[i].name);
+        TRY(map_set(&index->names, arena, entries[i].name, i));
+    }
+    index->entries = entries;
+    index->count = count;
+    return INSITU_OK;
+}
+
+insitu_status zip_read(arena *arena, const file_map *map, zip_index *out_index, insitu_diag *diag) {
+    memset(out_index, 0, sizeof(*out_index));
+    memory_file file = {.map = map};
+    zlib_filefunc64_def functions = {.zopen64_file = memory_open,
+                                     .zread_file = memory_read,
+                                     .ztell64_file = memory_tell,
+                                     .zseek64_file = memory_seek,
+                                     .zclose_file = memory_close,
+                                     .zerror_file = memory_error,
+                                     .opaque = &file};
+    unzFile zip = unzOpen2_64("", &functions);
+    if (!zip)
+        FAIL(diag, INSITU_FORMAT,
+             "the file is not a .pt2 program: it is not a zip file, or its end, where a zip file's directory lies, is "
+             "missing or damaged");
+    insitu_status status = read_entries(arena, zip, map, out_index, diag);
+    unzClose(zip);
+    return status;
+}
+
+const zip_entry *zip_find(const zip_index *index, const char *name) {
+    uint32_t found = map_find(&index->names, name);
+    return found == NONE ? NULL : &index->entries[found];
+}
+
+insitu_status zip_verify(const zip_entry *entry, insitu_diag *diag) {
+    uLong crc = crc32_z(0, entry->data, entry->size);
+    if (crc != entry->crc)
+        FAIL(diag, INSITU_FORMAT,
+             "record '%s' of the zip file is damaged: its checksum is %08lx where %08x was expected", entry->name,
+             (unsigned long)crc, entry->crc);
+    return INSITU_OK;
+}
