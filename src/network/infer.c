@@ -1,0 +1,207 @@
+/* Shape and dtype inference: what every layer kind needs (attribute kinds, constants, comparisons of sizes, sentences),
+ * and the table of the kinds' functions. Sizes that must agree are proved, disproved (SHAPE), or required when the
+ * network runs. */
+#include "network/network_int.h"
+
+void tensor_print_type(const network *network, const network_tensor *tensor, text *out) {
+    text_printf(out, "%s", dtype_name(tensor->dtype));
+    shape_print(&network->symbols, &tensor->shape, out);
+}
+
+void layer_print_call(const network *network, layer_kind kind, const tensor_id *operands, uint32_t operand_count,
+                      text *out) {
+    text_printf(out, "%s(", layer_info_of(kind)->name);
+    for (uint32_t i = 0; i < operand_count; i++) {
+        if (i) text_printf(out, ", ");
+        if (i == 8) {
+            text_printf(out, "...");
+            break;
+        }
+        tensor_print_type(network, network_tensor_of(network, operands[i]), out);
+    }
+    text_printf(out, ")");
+}
+
+insitu_status infer_fail(const infer_call *call, insitu_status code, const char *format, ...) {
+    text sentence;
+    text_init(&sentence);
+    layer_print_call(call->network, call->kind, call->operands, call->operand_count, &sentence);
+    text_printf(&sentence, ": ");
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&sentence, format, arguments);
+    va_end(arguments);
+    insitu_status status = text_status(&sentence, call->diag);
+    if (status == INSITU_OK) status = diag_set(call->diag, code, "%s", sentence.data);
+    text_release(&sentence);
+    return status;
+}
+
+const network_tensor *infer_operand(const infer_call *call, uint32_t index) {
+    return network_tensor_of(call->network, call->operands[index]);
+}
+
+attr infer_attr(const infer_call *call, attr_id id) {
+    uint32_t index = layer_attr_index(call->kind, id);
+    return index == NONE ? (attr){.kind = ATTR_KIND_NONE} : call->attrs[index];
+}
+
+insitu_status infer_int(const infer_call *call, attr_id id, int64_t min, int64_t max, int64_t *out) {
+    *out = min;
+    int64_t value;
+    if (!sym_constant(call->pool, infer_attr(call, id).value, &value)) {
+        return infer_fail(call, INSITU_ARG, "%s must be a constant integer", attr_name(id));
+    }
+    if (value < min || value > max) {
+        return infer_fail(call, INSITU_ARG, "%s is %lld, outside [%lld, %lld]", attr_name(id), (long long)value,
+                          (long long)min, (long long)max);
+    }
+    *out = value;
+    return INSITU_OK;
+}
+
+insitu_status infer_dim(const infer_call *call, attr_id id, uint32_t *out) {
+    *out = 0;
+    int64_t rank = infer_operand(call, 0)->shape.rank, dim;
+    if (rank == 0) return infer_fail(call, INSITU_SHAPE, "%s of a tensor without dimensions", attr_name(id));
+    TRY(infer_int(call, id, 0, rank - 1, &dim));
+    *out = (uint32_t)dim;
+    return INSITU_OK;
+}
+
+insitu_status infer_flag(const infer_call *call, attr_id id, bool *out) {
+    int64_t value;
+    TRY(infer_int(call, id, 0, 1, &value));
+    *out = value != 0;
+    return INSITU_OK;
+}
+
+insitu_status infer_dims(const infer_call *call, attr_id id, uint32_t *out_set, uint32_t out_dims[MAX_RANK],
+                         uint32_t *out_count) {
+    *out_set = 0;
+    *out_count = 0;
+    attr dims = infer_attr(call, id);
+    uint32_t rank = infer_operand(call, 0)->shape.rank;
+    for (uint32_t i = 0; i < dims.list.count; i++) {
+        int64_t dim;
+        if (!sym_constant(call->pool, dims.list.items[i], &dim) || dim < 0 || dim >= rank || ((*out_set >> dim) & 1)) {
+            return infer_fail(call, INSITU_ARG, "%s must be distinct dimensions in [0, %u)", attr_name(id), rank);
+        }
+        *out_set |= 1u << dim;
+        out_dims[(*out_count)++] = (uint32_t)dim;
+    }
+    return INSITU_OK;
+}
+
+/* A condition of two expressions that fails with "what: a op b does not hold". */
+static insitu_status infer_condition(const infer_call *call, sym_op op, sym a, sym b, const char *what) {
+    sym condition = sym_compare(call->pool, op, a, b);
+    truth known = sym_truth(call->pool, condition);
+    if (known == TRUTH_TRUE) return INSITU_OK;
+    text sentence;
+    text_init(&sentence);
+    text_printf(&sentence, "%s of %s: ", what, layer_info_of(call->kind)->name);
+    sym_print(call->pool, a, &sentence);
+    text_printf(&sentence, op == SYM_EQ ? " is not equal to " : " is more than ");
+    sym_print(call->pool, b, &sentence);
+    insitu_status status = text_status(&sentence, call->diag);
+    if (status == INSITU_OK) {
+        status = known == TRUTH_FALSE ? infer_fail(call, INSITU_SHAPE, "%s", sentence.data)
+                                      : network_require(call->network, condition, sentence.data, "");
+    }
+    text_release(&sentence);
+    return status;
+}
+
+insitu_status infer_equal(const infer_call *call, sym a, sym b, const char *what) {
+    return sym_same(a, b) ? INSITU_OK : infer_condition(call, SYM_EQ, a, b, what);
+}
+
+insitu_status infer_at_most(const infer_call *call, sym a, sym b, const char *what) {
+    return sym_same(a, b) ? INSITU_OK : infer_condition(call, SYM_LE, a, b, what);
+}
+
+insitu_status infer_size(const infer_call *call, sym value, int64_t min, const char *what) {
+    if (sym_kind_of(call->pool, value) != SYM_KIND_INT) {
+        return infer_fail(call, INSITU_ARG, "%s must be an integer", what);
+    }
+    return infer_at_most(call, sym_int(call->pool, min), value, what);
+}
+
+insitu_status infer_same_shape(const infer_call *call, const shape *a, const shape *b, const char *what) {
+    if (a->rank != b->rank) {
+        return infer_fail(call, INSITU_SHAPE, "%s: rank %u where %u was expected", what, b->rank, a->rank);
+    }
+    for (uint32_t i = 0; i < a->rank; i++) TRY(infer_equal(call, b->sizes[i], a->sizes[i], what));
+    return INSITU_OK;
+}
+
+insitu_status infer_same_dtypes(const infer_call *call, uint32_t first, uint32_t end) {
+    for (uint32_t i = first + 1; i < end; i++) {
+        if (infer_operand(call, i)->dtype == infer_operand(call, first)->dtype) continue;
+        return infer_fail(call, INSITU_ARG, "operands %u and %u must have one dtype", first, i);
+    }
+    return INSITU_OK;
+}
+
+insitu_status infer_rank(const infer_call *call, uint32_t operand, uint32_t rank) {
+    if (infer_operand(call, operand)->shape.rank == rank) return INSITU_OK;
+    return infer_fail(call, INSITU_SHAPE, "operand %u must have rank %u", operand, rank);
+}
+
+void infer_as_operand(const infer_call *call, uint32_t result) {
+    call->results[result].dtype = infer_operand(call, 0)->dtype;
+    call->results[result].shape = infer_operand(call, 0)->shape;
+}
+
+static insitu_status check_attr(const infer_call *call, const attr_row *row, const attr *value) {
+    if (value->kind == ATTR_KIND_NONE && row->optional) return INSITU_OK;
+    if (value->kind != attr_kind_of(row->id)) {
+        return infer_fail(call, INSITU_ARG, "attribute %s is missing or of another kind", attr_name(row->id));
+    }
+    if (value->kind == ATTR_KIND_SYMS && value->list.count > MAX_RANK) {
+        return infer_fail(call, INSITU_UNSUPPORTED, "%s has %u items where %d are allowed", attr_name(row->id),
+                          value->list.count, MAX_RANK);
+    }
+    for (uint32_t i = 0; value->kind == ATTR_KIND_SYMS && i < value->list.count; i++) {
+        if (sym_kind_of(call->pool, value->list.items[i]) == SYM_KIND_INT) continue;
+        return infer_fail(call, INSITU_ARG, "%s must hold integers", attr_name(row->id));
+    }
+    if (value->kind == ATTR_KIND_OP && !layer_takes_op(call->kind, value->op)) {
+        return infer_fail(call, INSITU_ARG, "op %s does not belong to this layer", op_name(value->op));
+    }
+    return INSITU_OK;
+}
+
+static infer_fn function_of(layer_kind kind) {
+    static const infer_fn functions[LAYER_KIND_COUNT] = {
+#define LAYER(id, name, min_operands, max_operands, results, traits) [LAYER_##id] = infer_##id,
+#include "core/layers.def"
+#undef LAYER
+    };
+    return functions[kind];
+}
+
+insitu_status network_infer(network *network, layer_kind kind, const tensor_id *operands, uint32_t operand_count,
+                            const attr *attrs, inferred *out_results, insitu_diag *diag) {
+    const layer_info *info = layer_info_of(kind);
+    for (uint32_t i = 0; i < operand_count; i++) {
+        if (operands[i].index >= network->tensor_count) FAIL(diag, INSITU_ARG, "%s: operand %u is absent", info->name, i);
+    }
+    infer_call call = {.network = network,
+                       .pool = &network->symbols,
+                       .kind = kind,
+                       .operands = operands,
+                       .operand_count = operand_count,
+                       .attrs = attrs,
+                       .results = out_results,
+                       .diag = diag};
+    for (uint32_t i = 0; i < info->results; i++) out_results[i] = (inferred){.dtype = DTYPE_BOOL};
+    if (operand_count < info->min_operands || operand_count > info->max_operands) {
+        return infer_fail(&call, INSITU_ARG, "%u operands where %u to %u were expected", operand_count,
+                          info->min_operands, info->max_operands);
+    }
+    for (uint32_t i = 0; i < info->attr_count; i++) TRY(check_attr(&call, &info->attrs[i], &attrs[i]));
+    TRY(function_of(kind)(&call));
+    return sym_pool_status(call.pool, diag);
+}

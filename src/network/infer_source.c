@@ -1,0 +1,37 @@
+/* Inference of sources: fill, iota, empty; and of item, which ends in a symbol. */
+#include "network/network_int.h"
+
+static insitu_status infer_from_sizes(const infer_call *call) {
+    attr sizes = infer_attr(call, ATTR_SIZES);
+    call->results[0].dtype = infer_attr(call, ATTR_DTYPE).dtype;
+    call->results[0].shape.rank = sizes.list.count;
+    for (uint32_t i = 0; i < sizes.list.count; i++) {
+        TRY(infer_size(call, sizes.list.items[i], 0, "size"));
+        call->results[0].shape.sizes[i] = sizes.list.items[i];
+    }
+    return INSITU_OK;
+}
+
+insitu_status infer_FILL(const infer_call *call) { return infer_from_sizes(call); }
+
+insitu_status infer_EMPTY(const infer_call *call) { return infer_from_sizes(call); }
+
+insitu_status infer_IOTA(const infer_call *call) {
+    call->results[0].dtype = infer_attr(call, ATTR_DTYPE).dtype;
+    if (call->results[0].dtype == DTYPE_BOOL || dtype_is_complex(call->results[0].dtype)) {
+        return infer_fail(call, INSITU_ARG, "dtype must be a real number's");
+    }
+    sym size = infer_attr(call, ATTR_SIZE).value;
+    TRY(infer_size(call, size, 0, "size"));
+    call->results[0].shape.rank = 1;
+    call->results[0].shape.sizes[0] = size;
+    return INSITU_OK;
+}
+
+insitu_status infer_ITEM(const infer_call *call) {
+    if (sym_symbol_index(call->pool, infer_attr(call, ATTR_SYMBOL).value) == NONE) {
+        return infer_fail(call, INSITU_ARG, "symbol must be a symbol");
+    }
+    sym count = shape_numel(call->pool, &infer_operand(call, 0)->shape);
+    return infer_equal(call, count, sym_int(call->pool, 1), "number of elements");
+}

@@ -1,0 +1,416 @@
+/* Text -> network: the lines of network_print in any order that defines tensors before their use; "#" begins a comment,
+ * and after a layer the source that it came from. Types of results are written and must be what inference finds. */
+#include "network/network_int.h"
+
+typedef struct parser {
+    network *network;
+    const char *at; /* next character of the line's end at most */
+    uint32_t line;
+    insitu_diag *diag;
+} parser;
+
+static insitu_status expected(const parser *p, const char *what) {
+    FAIL(p->diag, INSITU_FORMAT, "network text, line %u: %s was expected at '%.*s'", p->line, what,
+         (int)strcspn(p->at, "\n"), p->at);
+}
+
+static void skip_blanks(parser *p) { p->at += strspn(p->at, " \t\r"); }
+
+static bool take(parser *p, const char *word) {
+    skip_blanks(p);
+    size_t size = strlen(word);
+    if (strncmp(p->at, word, size) != 0) return false;
+    p->at += size;
+    return true;
+}
+
+static insitu_status need(parser *p, const char *word) {
+    if (!take(p, word)) return expected(p, word);
+    return INSITU_OK;
+}
+
+static const char plain_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+
+/* The longest run of name characters, copied. */
+static insitu_status parse_word(parser *p, const char **out_word) {
+    skip_blanks(p);
+    size_t size = strspn(p->at, plain_characters);
+    *out_word = "";
+    if (size == 0 || size > MAX_NAME) return expected(p, "a name");
+    TRY(arena_string(&p->network->arena, p->at, size, out_word));
+    p->at += size;
+    return INSITU_OK;
+}
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return -1;
+}
+
+static insitu_status parse_string(parser *p, const char **out_string) {
+    *out_string = "";
+    TRY(need(p, "\""));
+    size_t limit = strcspn(p->at, "\n"), size = 0;
+    char *copy;
+    TRY(arena_array(&p->network->arena, limit + 1, 1, &copy));
+    while (*p->at != '"') {
+        if (*p->at == '\\' && p->at[1] == 'x' && hex_digit(p->at[2]) >= 0 && hex_digit(p->at[3]) >= 0) {
+            copy[size++] = (char)(hex_digit(p->at[2]) * 16 + hex_digit(p->at[3]));
+            p->at += 4;
+        } else if (*p->at == '\\' && (p->at[1] == '"' || p->at[1] == '\\')) {
+            copy[size++] = p->at[1];
+            p->at += 2;
+        } else if (*p->at == '\\' || *p->at == '\n' || !*p->at) {
+            return expected(p, "the end of a string");
+        } else {
+            copy[size++] = *p->at++;
+        }
+    }
+    p->at++;
+    *out_string = copy;
+    return INSITU_OK;
+}
+
+static insitu_status parse_name(parser *p, const char **out_name) {
+    TRY(need(p, "%"));
+    return *p->at == '"' ? parse_string(p, out_name) : parse_word(p, out_name);
+}
+
+static insitu_status parse_tensor(parser *p, tensor_id *out_tensor) {
+    const char *name;
+    *out_tensor = NO_TENSOR;
+    TRY(parse_name(p, &name));
+    uint32_t index = map_find(&p->network->names, name);
+    if (index == NONE) FAIL(p->diag, INSITU_FORMAT, "network text, line %u: %%%s is not defined", p->line, name);
+    *out_tensor = (tensor_id){index};
+    return INSITU_OK;
+}
+
+static insitu_status parse_number(parser *p, int64_t *out) {
+    skip_blanks(p);
+    char *end;
+    *out = strtoll(p->at, &end, 10);
+    if (end == p->at) return expected(p, "an integer");
+    p->at = end;
+    return INSITU_OK;
+}
+
+static insitu_status parse_sym(parser *p, sym *out) {
+    skip_blanks(p);
+    return sym_parse(&p->network->symbols, &p->at, out, p->diag);
+}
+
+static insitu_status parse_dtype(parser *p, dtype *out) {
+    const char *word;
+    TRY(parse_word(p, &word));
+    if (!dtype_parse(word, out)) return expected(p, "a dtype");
+    return INSITU_OK;
+}
+
+/* symbol s77: int in 2..1024 */
+static insitu_status parse_symbol(parser *p) {
+    const char *name, *kind;
+    int64_t min = INT64_MIN, max = INT64_MAX;
+    TRY(parse_word(p, &name));
+    TRY(need(p, ":"));
+    TRY(parse_word(p, &kind));
+    sym_kind number = strcmp(kind, "float") == 0  ? SYM_KIND_FLOAT
+                      : strcmp(kind, "bool") == 0 ? SYM_KIND_BOOL
+                                                  : SYM_KIND_INT;
+    if (take(p, "in")) {
+        if (!take(p, "..")) {
+            TRY(parse_number(p, &min));
+            TRY(need(p, ".."));
+        }
+        skip_blanks(p);
+        if (*p->at && *p->at != '\n') TRY(parse_number(p, &max));
+    }
+    sym_add_symbol(&p->network->symbols, name, number, min, max);
+    return sym_pool_status(&p->network->symbols, p->diag);
+}
+
+/* record "w": f32, 64 bytes */
+static insitu_status parse_record(parser *p) {
+    weight_record *record;
+    int64_t size;
+    TRY(network_add_record(p->network, &record));
+    TRY(parse_string(p, &record->name));
+    TRY(need(p, ":"));
+    TRY(parse_dtype(p, &record->dtype));
+    TRY(need(p, ","));
+    TRY(parse_number(p, &size));
+    if (size < 0) return expected(p, "a size");
+    record->size = (size_t)size;
+    return need(p, "bytes");
+}
+
+/* %x: f32[2,3]{3,1}+0 */
+static insitu_status parse_view(parser *p, tensor_role role, uint32_t index, tensor_id *out_tensor, sym *out_strides,
+                                sym *out_offset) {
+    const char *name;
+    tensor_type type;
+    TRY(parse_name(p, &name));
+    if (map_find(&p->network->names, name) != NONE) return expected(p, "a new name");
+    TRY(need(p, ":"));
+    skip_blanks(p);
+    TRY(type_parse(&p->network->symbols, &p->at, &type, p->diag));
+    TRY(network_add_tensor(p->network, name, role, type.dtype, &type.shape, index, out_tensor));
+    for (uint32_t i = 0; i < type.shape.rank; i++) out_strides[i] = type.strides[i];
+    *out_offset = type.offset;
+    return INSITU_OK;
+}
+
+static insitu_status parse_input(parser *p) {
+    network_input *input;
+    sym offset;
+    TRY(network_add_input(p->network, &input));
+    TRY(parse_string(p, &input->name));
+    TRY(need(p, "="));
+    if (take(p, "none")) {
+        input->is_none = true;
+        return INSITU_OK;
+    }
+    input->is_constant = take(p, "constant");
+    input->is_scalar = input->is_constant || take(p, "number");
+    if (input->is_scalar) {
+        TRY(parse_dtype(p, &input->dtype));
+        return parse_sym(p, &input->value);
+    }
+    return parse_view(p, TENSOR_INPUT, p->network->input_count - 1, &input->tensor, input->strides, &offset);
+}
+
+static insitu_status parse_of_record(parser *p, uint32_t *out_record) {
+    int64_t record;
+    *out_record = NONE;
+    TRY(need(p, "of"));
+    if (take(p, "zeros")) return INSITU_OK;
+    TRY(need(p, "record"));
+    TRY(parse_number(p, &record));
+    if (record < 0 || record >= p->network->record_count) return expected(p, "the number of a record");
+    *out_record = (uint32_t)record;
+    return INSITU_OK;
+}
+
+static insitu_status parse_state(parser *p) {
+    network_state *state;
+    TRY(network_add_state(p->network, &state));
+    TRY(parse_string(p, &state->name));
+    TRY(need(p, "="));
+    TRY(parse_view(p, TENSOR_STATE, p->network->state_count - 1, &state->tensor, state->strides, &state->offset));
+    return parse_of_record(p, &state->record);
+}
+
+static insitu_status parse_constant(parser *p) {
+    network_constant *constant;
+    TRY(network_add_constant(p->network, &constant));
+    TRY(parse_view(p, TENSOR_CONSTANT, p->network->constant_count - 1, &constant->tensor, constant->strides,
+                   &constant->offset));
+    return parse_of_record(p, &constant->record);
+}
+
+static insitu_status parse_assert(parser *p) {
+    plan_assert *row;
+    TRY(network_add_assert(p->network, &row));
+    TRY(parse_sym(p, &row->condition));
+    TRY(need(p, ","));
+    TRY(parse_string(p, &row->message));
+    TRY(need(p, ","));
+    return parse_string(p, &row->source);
+}
+
+static insitu_status parse_next(parser *p) {
+    const char *name;
+    TRY(parse_string(p, &name));
+    TRY(need(p, "="));
+    for (uint32_t i = 0; i < p->network->state_count; i++) {
+        if (strcmp(p->network->states[i].name, name) == 0) return parse_tensor(p, &p->network->states[i].next);
+    }
+    return expected(p, "a state's name");
+}
+
+static insitu_status parse_mutation(parser *p) {
+    const char *name;
+    network_mutation *mutation;
+    TRY(parse_string(p, &name));
+    TRY(need(p, "="));
+    TRY(network_add_mutation(p->network, &mutation));
+    for (uint32_t i = 0; i < p->network->input_count; i++) {
+        if (strcmp(p->network->inputs[i].name, name) != 0) continue;
+        mutation->input = i;
+        return parse_tensor(p, &mutation->next);
+    }
+    return expected(p, "an input's name");
+}
+
+static insitu_status parse_output(parser *p) {
+    network_output *output;
+    TRY(network_add_output(p->network, &output));
+    TRY(parse_string(p, &output->name));
+    TRY(need(p, "="));
+    if (take(p, "none")) return INSITU_OK;
+    if (take(p, "number")) {
+        output->kind = OUTPUT_NUMBER;
+        return parse_sym(p, &output->value);
+    }
+    output->kind = OUTPUT_TENSOR;
+    return parse_tensor(p, &output->tensor);
+}
+
+static insitu_status parse_attr(parser *p, layer_kind kind, attr_id id, attr *out) {
+    out->kind = attr_kind_of(id);
+    if (out->kind == ATTR_KIND_SYM) return parse_sym(p, &out->value);
+    if (out->kind == ATTR_KIND_DTYPE) return parse_dtype(p, &out->dtype);
+    if (out->kind == ATTR_KIND_OP) {
+        const char *word;
+        TRY(parse_word(p, &word));
+        if (!layer_parse_op(kind, word, &out->op)) return expected(p, "an op of the layer");
+        return INSITU_OK;
+    }
+    sym *items;
+    TRY(arena_array(&p->network->arena, MAX_RANK, sizeof(sym), &items));
+    out->list.items = items;
+    out->list.count = 0;
+    TRY(need(p, "["));
+    if (take(p, "]")) return INSITU_OK;
+    do {
+        if (out->list.count == MAX_RANK) return expected(p, "fewer items");
+        TRY(parse_sym(p, &items[out->list.count++]));
+    } while (take(p, ","));
+    return need(p, "]");
+}
+
+static insitu_status parse_attrs(parser *p, layer_kind kind, attr *attrs) {
+    const layer_info *info = layer_info_of(kind);
+    for (uint32_t i = 0; i < info->attr_count; i++) attrs[i] = (attr){.kind = ATTR_KIND_NONE};
+    if (!take(p, "{")) return INSITU_OK;
+    do {
+        const char *word;
+        TRY(parse_word(p, &word));
+        uint32_t index = 0;
+        while (index < info->attr_count && strcmp(attr_name(info->attrs[index].id), word) != 0) index++;
+        if (index == info->attr_count) return expected(p, "an attribute of the layer");
+        TRY(need(p, "="));
+        TRY(parse_attr(p, kind, info->attrs[index].id, &attrs[index]));
+    } while (take(p, ","));
+    return need(p, "}");
+}
+
+/* "%a: f32[2], %b: i64[2] =" before a layer */
+static insitu_status parse_results(parser *p, const char *names[2], inferred types[2], uint32_t *out_count) {
+    *out_count = 0;
+    skip_blanks(p);
+    if (*p->at != '%') return INSITU_OK;
+    do {
+        tensor_type type;
+        if (*out_count == 2) return expected(p, "at most two results");
+        TRY(parse_name(p, &names[*out_count]));
+        if (map_find(&p->network->names, names[*out_count]) != NONE) return expected(p, "a new name");
+        TRY(need(p, ":"));
+        skip_blanks(p);
+        TRY(type_parse(&p->network->symbols, &p->at, &type, p->diag));
+        types[(*out_count)++] = (inferred){type.dtype, type.shape};
+    } while (take(p, ","));
+    return need(p, "=");
+}
+
+static insitu_status parse_operands(parser *p, tensor_id **out_operands, uint32_t *out_count) {
+    uint32_t capacity = 0;
+    *out_operands = NULL;
+    *out_count = 0;
+    TRY(need(p, "("));
+    if (take(p, ")")) return INSITU_OK;
+    do {
+        TRY(arena_grow(&p->network->arena, out_operands, &capacity, (size_t)*out_count + 1, sizeof(tensor_id)));
+        TRY(parse_tensor(p, &(*out_operands)[(*out_count)++]));
+    } while (take(p, ","));
+    return need(p, ")");
+}
+
+static insitu_status parse_layer(parser *p) {
+    const char *names[2] = {"", ""}, *kind_name, *layer_name = "";
+    inferred types[2];
+    tensor_id *operands, results[2];
+    uint32_t operand_count, result_count;
+    layer_kind kind;
+    attr attrs[ATTR_COUNT];
+    TRY(parse_results(p, names, types, &result_count));
+    TRY(parse_word(p, &kind_name));
+    if (!layer_parse_kind(kind_name, &kind)) return expected(p, "a layer kind");
+    TRY(parse_operands(p, &operands, &operand_count));
+    TRY(parse_attrs(p, kind, attrs));
+    if (take(p, "@")) TRY(parse_string(p, &layer_name));
+    const char *source = "";
+    if (take(p, "#")) {
+        skip_blanks(p);
+        size_t size = strcspn(p->at, "\r\n");
+        TRY(arena_string(&p->network->arena, p->at, size, &source));
+        p->at += size;
+    }
+    if (result_count != layer_info_of(kind)->results) return expected(p, "as many results as the layer has");
+    TRY(network_add_layer(p->network, kind, operands, operand_count, attrs, names[0], source, results, p->diag));
+    layer *added = network_layer_of(p->network, (layer_id){p->network->layer_count - 1});
+    if (layer_name[0] || !result_count) added->name = layer_name;
+    for (uint32_t i = 0; i < result_count; i++) {
+        TRY(network_swap_name(p->network, results[i], names[i]));
+        const network_tensor *result = network_tensor_of(p->network, results[i]);
+        if (result->dtype != types[i].dtype || !shape_same(&result->shape, &types[i].shape)) {
+            FAIL(p->diag, INSITU_FORMAT, "network text, line %u: %%%s does not have the type that its layer gives",
+                 p->line, names[i]);
+        }
+    }
+    return INSITU_OK;
+}
+
+static insitu_status parse_line(parser *p) {
+    static const struct {
+        const char *word;
+        insitu_status (*parse)(parser *p);
+    } lines[] = {
+        {"symbol ", parse_symbol}, {"record ", parse_record},     {"input ", parse_input},
+        {"state ", parse_state},   {"constant ", parse_constant}, {"assert ", parse_assert},
+        {"next ", parse_next},     {"mutation ", parse_mutation}, {"output ", parse_output},
+    };
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        if (take(p, lines[i].word)) return lines[i].parse(p);
+    }
+    return parse_layer(p);
+}
+
+static insitu_status parse_lines(parser *p) {
+    bool begun = false;
+    for (p->line = 1; *p->at; p->line++) {
+        skip_blanks(p);
+        if (*p->at && *p->at != '\n' && *p->at != '#') {
+            if (!begun) {
+                TRY(need(p, "network"));
+                begun = true;
+            } else {
+                TRY(parse_line(p));
+            }
+        }
+        skip_blanks(p);
+        if (*p->at == '#') p->at += strcspn(p->at, "\n");
+        if (*p->at == '\n') {
+            p->at++;
+        } else if (*p->at) {
+            return expected(p, "the end of the line");
+        }
+    }
+    if (!begun) return expected(p, "network");
+    return INSITU_OK;
+}
+
+insitu_status network_parse(const char *source, network **out_network, insitu_diag *diag) {
+    *out_network = NULL;
+    network *parsed;
+    TRY(network_create(&parsed));
+    parser p = {.network = parsed, .at = source, .line = 1, .diag = diag};
+    insitu_status status = parse_lines(&p);
+    if (status != INSITU_OK) {
+        network_destroy(parsed);
+        return status;
+    }
+    *out_network = parsed;
+    return INSITU_OK;
+}

@@ -1,0 +1,189 @@
+/* Checks a network: order of definition, arity, inference again, rows of inputs, states and constants, types of next
+ * values and mutations. All faults are counted, the first few named. */
+#include "network/network_int.h"
+
+typedef struct checker {
+    network *network;
+    text faults;
+    uint32_t count;
+    arena scratch;
+    bitset defined, ordered;
+} checker;
+
+static void fault(checker *c, const char *format, ...) PRINTF_LIKE(2, 3);
+static void fault(checker *c, const char *format, ...) {
+    if (c->count++ >= 10) return;
+    if (c->count > 1) text_printf(&c->faults, "; ");
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&c->faults, format, arguments);
+    va_end(arguments);
+}
+
+static bool exists(const checker *c, tensor_id tensor) { return tensor.index < c->network->tensor_count; }
+
+static bool is_defined(const checker *c, tensor_id tensor) {
+    return exists(c, tensor) && bitset_has(&c->defined, tensor.index);
+}
+
+/* A row owns its tensor: role and index point back. */
+static void check_owner(checker *c, tensor_id tensor, tensor_role role, uint32_t index, const char *what) {
+    if (!exists(c, tensor)) {
+        fault(c, "%s %u has no tensor", what, index);
+        return;
+    }
+    const network_tensor *owned = network_tensor_of(c->network, tensor);
+    if (owned->role != role || owned->index != index) fault(c, "%s %u does not own %%%s", what, index, owned->name);
+    bitset_add(&c->defined, tensor.index);
+}
+
+static void check_record(checker *c, uint32_t record, const char *what, uint32_t index) {
+    if (record != NONE && record >= c->network->record_count) fault(c, "%s %u has no record", what, index);
+}
+
+static void check_constant_sizes(checker *c, tensor_id tensor) {
+    if (!exists(c, tensor)) return;
+    const network_tensor *checked = network_tensor_of(c->network, tensor);
+    for (uint32_t i = 0; i < checked->shape.rank; i++) {
+        int64_t size;
+        if (!sym_constant(&c->network->symbols, checked->shape.sizes[i], &size) || size < 0) {
+            fault(c, "%%%s must have constant sizes", checked->name);
+        }
+    }
+}
+
+static void check_rows(checker *c) {
+    const network *network = c->network;
+    for (uint32_t i = 0; i < network->input_count; i++) {
+        const network_input *input = &network->inputs[i];
+        bool is_tensor = input->tensor.index != NONE;
+        if (is_tensor + input->is_scalar + input->is_none != 1) fault(c, "input '%s' must be one thing", input->name);
+        if (is_tensor) check_owner(c, input->tensor, TENSOR_INPUT, i, "input");
+        if (input->is_scalar && input->dtype != DTYPE_I64 && input->dtype != DTYPE_F64 && input->dtype != DTYPE_BOOL) {
+            fault(c, "input '%s' is a number of dtype %s", input->name, dtype_name(input->dtype));
+        }
+    }
+    for (uint32_t i = 0; i < network->state_count; i++) {
+        check_owner(c, network->states[i].tensor, TENSOR_STATE, i, "state");
+        check_constant_sizes(c, network->states[i].tensor);
+        check_record(c, network->states[i].record, "state", i);
+    }
+    for (uint32_t i = 0; i < network->constant_count; i++) {
+        check_owner(c, network->constants[i].tensor, TENSOR_CONSTANT, i, "constant");
+        check_constant_sizes(c, network->constants[i].tensor);
+        check_record(c, network->constants[i].record, "constant", i);
+    }
+    for (uint32_t i = 0; i < network->assert_count; i++) {
+        if (sym_kind_of(&network->symbols, network->asserts[i].condition) != SYM_KIND_BOOL) {
+            fault(c, "assertion %u is not a condition", i);
+        }
+    }
+}
+
+static void check_types(checker *c, const layer *layer) {
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    inferred types[2];
+    if (network_infer(c->network, layer->kind, layer->operands, layer->operand_count, layer->attrs, types, &diag) !=
+        INSITU_OK) {
+        fault(c, "%s: %s", layer->name, diag.message);
+        insitu_diag_release(&diag);
+        return;
+    }
+    for (uint32_t i = 0; i < layer->result_count; i++) {
+        const network_tensor *result = network_tensor_of(c->network, layer->results[i]);
+        if (result->dtype != types[i].dtype || !shape_same(&result->shape, &types[i].shape)) {
+            fault(c, "%%%s does not have the type that inference finds", result->name);
+        }
+    }
+}
+
+static void check_layer(checker *c, layer_id id) {
+    if (id.index >= c->network->layer_count || bitset_has(&c->ordered, id.index)) {
+        fault(c, "layer %u is absent or ordered twice", id.index);
+        return;
+    }
+    bitset_add(&c->ordered, id.index);
+    const layer *layer = network_layer_of(c->network, id);
+    bool sound = layer->result_count == layer_info_of(layer->kind)->results;
+    if (!sound) fault(c, "%s has %u results", layer->name, layer->result_count);
+    for (uint32_t i = 0; i < layer->operand_count; i++) {
+        if (is_defined(c, layer->operands[i])) continue;
+        fault(c, "%s: operand %u is not defined before", layer->name, i);
+        sound = false;
+    }
+    for (uint32_t i = 0; i < layer->result_count; i++) {
+        if (!exists(c, layer->results[i])) {
+            fault(c, "%s: result %u is absent", layer->name, i);
+            sound = false;
+            continue;
+        }
+        const network_tensor *result = network_tensor_of(c->network, layer->results[i]);
+        if (result->role != TENSOR_RESULT || result->producer.index != id.index || result->index != i) {
+            fault(c, "%s does not own %%%s", layer->name, result->name);
+        }
+        bitset_add(&c->defined, layer->results[i].index);
+    }
+    if (sound) check_types(c, layer);
+}
+
+static void check_next(checker *c, tensor_id tensor, tensor_id next, const char *name) {
+    if (!is_defined(c, next)) {
+        fault(c, "the next value of '%s' is not defined", name);
+        return;
+    }
+    if (!exists(c, tensor)) return;
+    const network_tensor *old = network_tensor_of(c->network, tensor), *new = network_tensor_of(c->network, next);
+    if (old->dtype != new->dtype || shape_equal(&c->network->symbols, &old->shape, &new->shape) != TRUTH_TRUE) {
+        fault(c, "the next value of '%s' has another type", name);
+    }
+}
+
+static void check_ends(checker *c) {
+    const network *network = c->network;
+    for (uint32_t i = 0; i < network->state_count; i++) {
+        const network_state *state = &network->states[i];
+        if (state->next.index != NONE) check_next(c, state->tensor, state->next, state->name);
+    }
+    for (uint32_t i = 0; i < network->mutation_count; i++) {
+        uint32_t input = network->mutations[i].input;
+        if (input >= network->input_count || network->inputs[input].tensor.index == NONE) {
+            fault(c, "mutation %u is of no tensor input", i);
+            continue;
+        }
+        check_next(c, network->inputs[input].tensor, network->mutations[i].next, network->inputs[input].name);
+        for (uint32_t j = 0; j < i; j++) {
+            if (network->mutations[j].input == input) fault(c, "input %u is mutated twice", input);
+        }
+    }
+    for (uint32_t i = 0; i < network->output_count; i++) {
+        const network_output *output = &network->outputs[i];
+        if (output->kind == OUTPUT_TENSOR && !is_defined(c, output->tensor)) {
+            fault(c, "output '%s' is not defined", output->name);
+        }
+    }
+}
+
+static insitu_status check_network(checker *c) {
+    TRY(bitset_create(&c->scratch, c->network->tensor_count, &c->defined));
+    TRY(bitset_create(&c->scratch, c->network->layer_count, &c->ordered));
+    check_rows(c);
+    for (uint32_t i = 0; i < c->network->order_count; i++) check_layer(c, c->network->order[i]);
+    check_ends(c);
+    return INSITU_OK;
+}
+
+insitu_status network_verify(network *network, insitu_diag *diag) {
+    checker c = {.network = network};
+    arena_init(&c.scratch);
+    text_init(&c.faults);
+    insitu_status status = check_network(&c);
+    if (status == INSITU_OK) status = text_status(&c.faults, diag);
+    if (status == INSITU_OK) status = sym_pool_status(&network->symbols, diag);
+    if (status == INSITU_OK && c.count) {
+        status = diag_set(diag, INSITU_FORMAT, "the network has %u faults: %s", c.count, c.faults.data);
+    }
+    text_release(&c.faults);
+    arena_release(&c.scratch);
+    return status;
+}
