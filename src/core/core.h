@@ -65,10 +65,13 @@ typedef struct sym_pool {
     uint32_t symbol_count, symbol_capacity;
     bool failed;    /* nothing is built any more: sym_pool_status says why */
     bool too_large; /* failed for that reason, not for want of memory */
+    bool borrowed;  /* a view: nodes, buckets and symbols are another pool's until the first addition */
 } sym_pool;
 MUST_CHECK insitu_status sym_pool_init(sym_pool *pool); /* the constants 0 and 1 get ids 0 and 1 */
 void sym_pool_release(sym_pool *pool);
 MUST_CHECK insitu_status sym_pool_clone(const sym_pool *source, sym_pool *out_pool); /* ids stay valid */
+/* A pool of the same expressions that can build more without touching source, which must outlive it; release it. */
+void sym_pool_view(const sym_pool *source, sym_pool *out_view);
 MUST_CHECK insitu_status sym_pool_status(const sym_pool *pool, insitu_diag *diag);
 uint32_t sym_find_symbol(const sym_pool *pool, const char *name); /* index, NONE */
 /* Finds or adds; the range of a symbol that is found is narrowed to the one given (bounds that contradict it are ignored). */
@@ -182,14 +185,13 @@ typedef struct attr {
         op_kind op;
     };
 } attr;
-typedef enum attr_id { /* one id a name; a layer kind's attributes are the rows of attrs.def that name it */
+typedef enum attr_id { /* one id a name; a layer kind's attributes are its row of attrs.def */
 #define ATTR_NAME(id, name, kind) ATTR_##id,
 #include "core/attrs.def"
 #undef ATTR_NAME
     ATTR_ID_COUNT
 } attr_id;
 typedef struct attr_row {
-    layer_kind layer;
     attr_id id;
     bool optional;
 } attr_row;
