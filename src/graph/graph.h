@@ -166,10 +166,12 @@ void graph_replace_uses(graph *graph, const value_id *replacement);
 MUST_CHECK insitu_status graph_print(const graph *graph, text *out, insitu_diag *diag);
 MUST_CHECK insitu_status graph_parse(const char *source, graph **out_graph, insitu_diag *diag);
 /* Structure, names, types, order of definition, schema arguments; functional graphs have no mutating node. Collects all
- * faults, prints the first ten beside their lines. Errors: FORMAT. */
+ * faults; the sentence names the first ten. Errors: FORMAT. */
 MUST_CHECK insitu_status graph_verify(const graph *graph, insitu_diag *diag);
 
-/* From the records of a .pt2 file. */
+/* From the records of a .pt2 file; the graph is verified. Weight bytes stay in the file's map, which must outlive the
+ * graph. Operators without a schema are kept: the converter lists them. Errors: FORMAT (contradicts itself or a schema),
+ * UNSUPPORTED (custom objects, guards that can't be read). */
 struct archive_program;
 MUST_CHECK insitu_status graph_build(const struct archive_program *program, graph **out_graph, insitu_diag *diag);
 

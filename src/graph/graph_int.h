@@ -21,6 +21,10 @@ void text_double(text *out, double number);      /* shortest text that reads bac
 
 const char *input_kind_word(graph_input_kind kind); /* "user", "parameter", "buffer", "constant" */
 
+/* ---- schemas (schema_fit.c) ---- */
+/* Whether an argument, or an item of a list, that is not None is what the schema says. */
+bool arg_fits(const sym_pool *symbols, const schema_arg *wanted, const graph_arg *arg);
+
 /* ---- parsing (parse.c; arguments in parse_args.c, the lexer in parse_lex.c) ---- */
 typedef struct parser {
     const char *start; /* of the whole text */

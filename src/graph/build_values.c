@@ -1,0 +1,77 @@
+/* Values of a saved graph: recorded types and symbolic numbers. */
+#include "graph/build_int.h"
+
+/* Most expressions occur many times: each text is read once. */
+static insitu_status read_expression(builder *builder, sym_pool *symbols, const char *expression, sym *out) {
+    out->id = map_find(&builder->expressions, expression);
+    if (out->id != NONE) return INSITU_OK;
+    TRY(sym_parse_srepr(symbols, expression, out, builder->diag));
+    return map_set(&builder->expressions, &builder->scratch, expression, out->id);
+}
+
+insitu_status build_sym(builder *builder, sym_pool *symbols, const archive_sym *saved, sym *out) {
+    if (!saved->expression) {
+        switch (saved->value.kind) {
+        case SYM_KIND_INT: *out = sym_int(symbols, saved->value.i); break;
+        case SYM_KIND_FLOAT: *out = sym_float(symbols, saved->value.f); break;
+        case SYM_KIND_BOOL: *out = sym_bool(symbols, saved->value.i != 0); break;
+        }
+        return INSITU_OK;
+    }
+    TRY(read_expression(builder, symbols, saved->expression, out));
+    sym_kind kind = sym_kind_of(symbols, *out);
+    if (kind == saved->value.kind) return INSITU_OK;
+    if (kind == SYM_KIND_INT && saved->value.kind == SYM_KIND_FLOAT) {
+        *out = sym_make(symbols, SYM_TOFLOAT, out, 1);
+        return INSITU_OK;
+    }
+    static const char *const kinds[] = {"an int", "a float", "a bool"};
+    FAIL(builder->diag, INSITU_FORMAT, "the expression %.200s stands for %s and is %s", saved->expression,
+         kinds[saved->value.kind], kinds[kind]);
+}
+
+insitu_status build_type(builder *builder, sym_pool *symbols, const char *name, const archive_tensor_meta *saved,
+                         tensor_type *out) {
+    *out = (tensor_type){.dtype = saved->dtype, .shape.rank = saved->rank};
+    if (saved->rank > MAX_RANK)
+        FAIL(builder->diag, INSITU_UNSUPPORTED, "the tensor '%s' has rank %u; at most %d is handled", name, saved->rank,
+             MAX_RANK);
+    for (uint32_t i = 0; i < saved->rank; i++) {
+        TRY(build_sym(builder, symbols, &saved->sizes[i], &out->shape.sizes[i]));
+        TRY(build_sym(builder, symbols, &saved->strides[i], &out->strides[i]));
+    }
+    return build_sym(builder, symbols, &saved->offset, &out->offset);
+}
+
+insitu_status scope_open(builder *builder, const archive_graph *saved, graph *graph, uint32_t depth,
+                         scope *out_scope) {
+    *out_scope = (scope){.builder = builder, .saved = saved, .graph = graph, .depth = depth};
+    TRY(arena_array(&builder->scratch, saved->value_count, sizeof(value_id), &out_scope->values));
+    TRY(arena_array(&builder->scratch, saved->value_count, sizeof(sym), &out_scope->numbers));
+    for (uint32_t i = 0; i < saved->value_count; i++) {
+        out_scope->values[i] = NO_VALUE;
+        if (saved->values[i].kind != ARCHIVE_SYM) continue;
+        TRY(build_sym(builder, graph->symbols, &saved->values[i].sym, &out_scope->numbers[i]));
+    }
+    return INSITU_OK;
+}
+
+insitu_status define_value(scope *scope, uint32_t saved, value_id *out_value) {
+    builder *builder = scope->builder;
+    const archive_value *value = &scope->saved->values[saved];
+    *out_value = NO_VALUE;
+    switch (value->kind) {
+    case ARCHIVE_TENSOR: {
+        tensor_type type;
+        TRY(build_type(builder, scope->graph->symbols, value->name, &value->tensor, &type));
+        TRY(graph_add_tensor(scope->graph, value->name, &type, out_value));
+        break;
+    }
+    case ARCHIVE_SYM: TRY(graph_add_sym(scope->graph, value->name, scope->numbers[saved], out_value)); break;
+    case ARCHIVE_OBJECT:
+        FAIL(builder->diag, INSITU_UNSUPPORTED, "the value '%s' is a custom object of class '%s'", value->name,
+             value->class_fqn);
+    }
+    scope->values[saved] = *out_value;
+    return INSITU_OK;
+}
