@@ -6,7 +6,6 @@
  *   flat     serialized_exported_program.json at the top level                                     torch 2.1 to 2.7
  * A reader of another container's weights takes the place of read_raw_weights; all the rest is common. */
 #include "archive/archive_int.h"
-#include "base/banned.h"
 
 enum { SCHEMA_MAJOR = 8 };
 

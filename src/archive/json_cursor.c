@@ -3,7 +3,6 @@
  * jansson allocates with malloc, not through base: its allocator is a setting of the whole process, which a library must
  * leave to the program. Tests that count or fail allocations set it (json_set_alloc_funcs). */
 #include "archive/archive_int.h"
-#include "base/banned.h"
 
 #include <math.h>
 

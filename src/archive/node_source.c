@@ -3,7 +3,6 @@
  *   nn_module_stack:  L__self__,,pkg.Model;L__self___sub,sub,pkg.Sub                    (innermost module last)
  * These serve messages only: a text of another form gives "". */
 #include "archive/archive_int.h"
-#include "base/banned.h"
 
 typedef struct frame {
     const char *path;
@@ -33,13 +32,14 @@ static bool path_holds(const frame *frame, const char *part) {
 
 /* PyTorch's own files say little about the model. */
 static bool is_users(const frame *frame) {
-    return !path_holds(frame, "-packages/torch/") && strncmp(frame->path, "torch/", 6) != 0 && !path_holds(frame, "<");
+    return !path_holds(frame, "-packages/torch/") && strncmp(frame->path, "torch/", 6) != 0;
 }
 
 static insitu_status read_stack_trace(reader *reader, const char *trace, archive_node *node) {
     frame innermost = {0}, current;
     bool found_users = false;
     for (const char *cursor = trace; next_frame(&cursor, &current);) {
+        if (path_holds(&current, "<")) continue; /* generated code: <eval_with_key>.1 */
         bool users = is_users(&current);
         if (users || !found_users) innermost = current;
         found_users |= users;

@@ -3,7 +3,6 @@
  * Insitu flattens both: the leaves of in_spec are the user inputs in order, those of out_spec the user outputs. A leaf's
  * path is kept as guards_code writes it, "L['batch'][0].mask", so that guards can be tied to inputs. */
 #include "archive/archive_int.h"
-#include "base/banned.h"
 
 typedef struct leaf_list {
     reader *reader;

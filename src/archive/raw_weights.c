@@ -5,7 +5,6 @@
  *
  * and the same under data/constants. Only what an input names is read; every view is checked against its record. */
 #include "archive/archive_int.h"
-#include "base/banned.h"
 
 typedef struct folder {
     const char *name; /* "weights" */

@@ -1,6 +1,5 @@
 /* Arguments of nodes, graphs and signatures: one reader a variant of the saved union, in one table. */
 #include "archive/archive_int.h"
-#include "base/banned.h"
 
 typedef struct argument_scope {
     reader *reader;

@@ -1,6 +1,5 @@
 /* A graph: value tables, placeholders, nodes in program order, results. Every value is defined once, before its use. */
 #include "archive/archive_int.h"
-#include "base/banned.h"
 
 /* ---- definitions ---- */
 

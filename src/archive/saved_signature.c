@@ -1,6 +1,5 @@
 /* The signature: what each placeholder and each result of the graph is. Position is the only link between the two. */
 #include "archive/archive_int.h"
-#include "base/banned.h"
 
 /* ---- inputs ---- */
 

@@ -1,6 +1,5 @@
 /* The value tables of a graph: tensor metadata and symbolic numbers, one row a name. */
 #include "archive/archive_int.h"
-#include "base/banned.h"
 
 /* ---- symbolic numbers: {"as_int": 3} or {"as_expr": {"expr_str": ..., "hint": ...}} ---- */
 

@@ -1,7 +1,6 @@
 /* Index of a zip file: minizip walks the central directory over the mapped bytes; each record's span is checked and
  * kept, so that stored records are used in place. Local headers give only the two lengths that locate the data. */
 #include "archive/archive_int.h"
-#include "base/banned.h"
 
 #include <unzip.h>
 

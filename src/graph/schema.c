@@ -1,6 +1,5 @@
 /* The table of schemas, and its search: both parts are sorted by target. */
 #include "graph/schema.h"
-#include "base/banned.h"
 
 #include <math.h>
 
