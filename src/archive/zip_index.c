@@ -8,6 +8,7 @@
 typedef struct memory_file {
     const file_map *map;
     uint64_t position;
+    bool short_read; /* minizip takes what lies beyond the end for zeros, unless it is told of an error */
 } memory_file;
 
 static voidpf memory_open(voidpf opaque, const void *name, int mode) {
@@ -22,6 +23,7 @@ static uLong memory_read(voidpf opaque, voidpf stream, void *buffer, uLong size)
     size_t count = size < left ? (size_t)size : (size_t)left;
     if (count) memcpy(buffer, file->map->data + file->position, count);
     file->position += count;
+    file->short_read |= count < size;
     return (uLong)count;
 }
 
@@ -48,8 +50,8 @@ static int memory_close(voidpf opaque, voidpf stream) {
 }
 
 static int memory_error(voidpf opaque, voidpf stream) {
-    (void)opaque, (void)stream;
-    return 0;
+    (void)opaque;
+    return ((const memory_file *)stream)->short_read;
 }
 
 /* The current entry's place in the file: its local header must lie in the file and agree with the directory. */

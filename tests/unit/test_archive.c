@@ -1,0 +1,604 @@
+/* Opening .pt2 files: what is read, and that every kind of wrong file is refused with a sentence that says what is wrong. */
+#include "unit_test.h"
+
+#include "archive/archive.h"
+#include "counting_allocator.h"
+#include "zip_writer.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* A weight (its transpose is stored), a buffer that is a view of the weight's storage, a mutated constant, two user inputs. */
+#define META(dtype, sizes, strides, offset)                                                                            \
+    "{\"dtype\": " dtype ", \"sizes\": [" sizes                                                                        \
+    "], \"requires_grad\": false, \"device\": {\"type\": \"cpu\", \"index\": null}, "                                  \
+    "\"strides\": [" strides "], \"storage_offset\": {\"as_int\": " offset "}, \"layout\": 7}"
+#define N(number) "{\"as_int\": " number "}"
+#define S77 "{\"as_expr\": {\"expr_str\": \"Symbol('s77', positive=True, integer=True)\", \"hint\": {\"as_int\": 4}}}"
+
+static const char model_json[] =
+    "{\"graph_module\": {\"graph\": {\"inputs\": [{\"as_tensor\": {\"name\": \"p_w\"}}, {\"as_tensor\": {\"name\": "
+    "\"b_v\"}}, "
+    "{\"as_tensor\": {\"name\": \"c_k\"}}, {\"as_tensor\": {\"name\": \"x\"}}, {\"as_string\": \"max\"}],\n"
+    "\"outputs\": [{\"as_tensor\": {\"name\": \"add\"}}, {\"as_none\": true}],\n"
+    "\"nodes\": [{\"target\": \"torch.ops.aten.sym_size.int\", \"inputs\": [{\"name\": \"self\", \"arg\": "
+    "{\"as_tensor\": {\"name\": "
+    "\"x\"}}, \"kind\": 1}, {\"name\": \"dim\", \"arg\": {\"as_int\": 0}, \"kind\": 1}], \"outputs\": "
+    "[{\"as_sym_int\": {\"as_name\": "
+    "\"sym_size_int\"}}], \"metadata\": {\"stack_trace\": \"  File \\\"/home/me/model.py\\\", line 41, in forward\\n   "
+    " y = "
+    "x.view(-1)\\n  File \\\"/usr/lib/python3/dist-packages/torch/nn/modules/linear.py\\\", line 7, in forward\\n\", "
+    "\"nn_module_stack\": \"L__self__,,m.Model;L__self___sub,layers.0.sub,m.Sub\"}, \"is_hop_single_tensor_return\": "
+    "null, "
+    "\"name\": \"sym_size_int\"},\n"
+    "{\"target\": \"torch.ops.aten.add.Tensor\", \"inputs\": [{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": "
+    "\"x\"}}, "
+    "\"kind\": 1}, {\"name\": \"other\", \"arg\": {\"as_tensor\": {\"name\": \"c_k\"}}, \"kind\": 1}, {\"name\": "
+    "\"alpha\", \"arg\": "
+    "{\"as_float\": \"-Infinity\"}, \"kind\": 2}], \"outputs\": [{\"as_tensor\": {\"name\": \"add\"}}], \"metadata\": "
+    "{}, \"name\": "
+    "\"add\"}],\n"
+    "\"tensor_values\": {\"p_w\": " META("7", N("2") ", " N("3"), N("1") ", " N("2"), "0") ", \"b_v\": " META(
+        "7", N("2"), N("1"),
+        "4") ", \"c_k\": " META("5", "", "",
+                                "0") ", \"x\": " META("7", S77, N("1"),
+                                                      "0") ", \"add\": " META("7", S77, N("1"),
+                                                                              "0") "},\n"
+                                                                                   "\"sym_int_values\": "
+                                                                                   "{\"sym_size_int\": " S77
+                                                                                   "}, \"sym_bool_values\": {}, "
+                                                                                   "\"is_single_tensor_return\": "
+                                                                                   "false, "
+                                                                                   "\"custom_obj_values\": {}, "
+                                                                                   "\"sym_float_values\": {}},\n"
+                                                                                   "\"signature\": {\"input_specs\": "
+                                                                                   "[{\"parameter\": {\"arg\": "
+                                                                                   "{\"name\": \"p_w\"}, "
+                                                                                   "\"parameter_name\": \"lin.w\"}}, "
+                                                                                   "{\"buffer\": "
+                                                                                   "{\"arg\": {\"name\": \"b_v\"}, "
+                                                                                   "\"buffer_name\": \"v\", "
+                                                                                   "\"persistent\": true}}, "
+                                                                                   "{\"tensor_constant\": {\"arg\": "
+                                                                                   "{\"name\": "
+                                                                                   "\"c_k\"}, "
+                                                                                   "\"tensor_constant_name\": \"k\"}}, "
+                                                                                   "{\"user_input\": {\"arg\": "
+                                                                                   "{\"as_tensor\": {\"name\": "
+                                                                                   "\"x\"}}}}, "
+                                                                                   "{\"constant_input\": {\"name\": "
+                                                                                   "\"mode\", \"value\": "
+                                                                                   "{\"as_string\": \"max\"}}}],\n"
+                                                                                   "\"output_specs\": "
+                                                                                   "[{\"user_output\": {\"arg\": "
+                                                                                   "{\"as_tensor\": {\"name\": "
+                                                                                   "\"add\"}}}}, {\"user_output\": "
+                                                                                   "{\"arg\": {\"as_none\": "
+                                                                                   "true}}}]},\n"
+                                                                                   "\"module_call_graph\": [{\"fqn\": "
+                                                                                   "\"\", \"signature\": {\"inputs\": "
+                                                                                   "[], \"outputs\": [], \"in_spec\": "
+                                                                                   "\"[1, {\\\"type\\\": "
+                                                                                   "\\\"builtins.tuple\\\", "
+                                                                                   "\\\"context\\\": \\\"null\\\", "
+                                                                                   "\\\"children_spec\\\": "
+                                                                                   "[{\\\"type\\\": "
+                                                                                   "\\\"builtins.tuple\\\", "
+                                                                                   "\\\"context\\\": \\\"null\\\", "
+                                                                                   "\\\"children_spec\\\": "
+                                                                                   "[{\\\"type\\\": "
+                                                                                   "\\\"builtins.list\\\", "
+                                                                                   "\\\"context\\\": \\\"null\\\", "
+                                                                                   "\\\"children_spec\\\": "
+                                                                                   "[{\\\"type\\\": null, "
+                                                                                   "\\\"context\\\": null, "
+                                                                                   "\\\"children_spec\\\": []}]}]}, "
+                                                                                   "{\\\"type\\\": "
+                                                                                   "\\\"builtins.dict\\\", "
+                                                                                   "\\\"context\\\": "
+                                                                                   "\\\"[\\\\\\\"mode\\\\\\\"]\\\", "
+                                                                                   "\\\"children_spec\\\": "
+                                                                                   "[{\\\"type\\\": null, "
+                                                                                   "\\\"context\\\": null, "
+                                                                                   "\\\"children_spec\\\": []}]}]}]\", "
+                                                                                   "\"out_spec\": \"[1, {\\\"type\\\": "
+                                                                                   "\\\"builtins.tuple\\\", "
+                                                                                   "\\\"context\\\": \\\"null\\\", "
+                                                                                   "\\\"children_spec\\\": "
+                                                                                   "[{\\\"type\\\": null, "
+                                                                                   "\\\"context\\\": null, "
+                                                                                   "\\\"children_spec\\\": []}, "
+                                                                                   "{\\\"type\\\": null, "
+                                                                                   "\\\"context\\\": null, "
+                                                                                   "\\\"children_spec\\\": []}]}]\", "
+                                                                                   "\"forward_arg_names\": [\"a_0\", "
+                                                                                   "\"mode\"]}}],\n"
+                                                                                   "\"metadata\": {}, "
+                                                                                   "\"treespec_namedtuple_fields\": "
+                                                                                   "{}}, \"opset_version\": {\"aten\": "
+                                                                                   "10}, \"range_constraints\": "
+                                                                                   "{\"s77\": "
+                                                                                   "{\"min_val\": 2, \"max_val\": "
+                                                                                   "null}}, \"schema_version\": "
+                                                                                   "{\"major\": 8, \"minor\": 20}, "
+                                                                                   "\"verifiers\": [\"TRAINING\"], "
+                                                                                   "\"torch_version\": \"2.13.0\", "
+                                                                                   "\"guards_code\": "
+                                                                                   "[\"L['a'][0][0].size()[0] != 9\"]}";
+static const char weights_json[] =
+    "{\"config\": {\"lin.w\": {\"path_name\": \"weight_0\", \"is_param\": true, \"use_pickle\": false, "
+    "\"tensor_meta\": " META("7", N("2") ", " N("3"), N("1") ", " N("2"),
+                             "0") "}, \"v\": {\"path_name\": \"weight_0\", \"is_param\": false, "
+                                  "\"use_pickle\": false, \"tensor_meta\": " META(
+                                      "7", N("2"), N("1"),
+                                      "4") "}, \"unused\": {\"path_name\": \"gone\", \"is_param\": "
+                                           "false, \"use_pickle\": true, \"tensor_meta\": null}}}";
+static const char constants_json[] = "{\"config\": {\"k\": {\"path_name\": \"tensor_0\", \"is_param\": false, "
+                                     "\"use_pickle\": false, \"tensor_meta\": " META("5", "", "", "0") "}}}";
+static const float weight_0[6] = {0, 1, 2, 3, 4, 5};
+static const int64_t tensor_0[1] = {7};
+
+#define MODEL "m/models/model.json"
+#define WEIGHTS "m/data/weights/model_weights_config.json"
+#define CONSTANTS "m/data/constants/model_constants_config.json"
+
+static void fill(zip_writer *zip) {
+    *zip = (zip_writer){0};
+    zip_add(zip, "m/data/weights/weight_0", weight_0, sizeof(weight_0));
+    zip_add_text(zip, WEIGHTS, weights_json);
+    zip_add(zip, "m/data/constants/tensor_0", tensor_0, sizeof(tensor_0));
+    zip_add_text(zip, CONSTANTS, constants_json);
+    zip_add_text(zip, MODEL, model_json);
+    zip_add_text(zip, "m/archive_format", "pt2");
+    zip_add_text(zip, "m/archive_version", "0");
+    zip_add_text(zip, "m/byteorder", "little");
+}
+
+static insitu_status open_bytes(const void *data, size_t size, archive_program **out, insitu_diag *diag) {
+    file_map *map;
+    insitu_status status = file_map_wrap(data, size, &map, diag);
+    *out = NULL;
+    if (status != INSITU_OK) return status;
+    status = archive_open(map, out, diag);
+    file_map_release(map);
+    return status;
+}
+
+/* The file's status, after freeing what was opened. A failure must have said why. */
+static insitu_status try_bytes(const void *data, size_t size, insitu_diag *diag) {
+    archive_program *program;
+    insitu_diag_init(diag);
+    insitu_status status = open_bytes(data, size, &program, diag);
+    if (status == INSITU_OK)
+        assert_non_null(program);
+    else {
+        assert_null(program);
+        assert_int_equal(diag->status, status);
+        assert_true(strlen(diag->message) > 20);
+    }
+    archive_destroy(program);
+    return status;
+}
+
+static void expect(zip_writer *zip, insitu_status expected, const char *part) {
+    insitu_diag diag;
+    zip_finish(zip);
+    insitu_status status = try_bytes(zip->bytes, zip->size, &diag);
+    if (status != expected || !strstr(diag.message, part))
+        fail_msg("%s: '%s' where %s and '%s' were expected", insitu_status_name(status), diag.message,
+                 insitu_status_name(expected), part);
+    zip_release(zip);
+}
+
+/* source with the first occurrence of from after start replaced by to; freed by the caller. */
+static char *replace(const char *source, const char *start, const char *from, const char *to) {
+    const char *begin = strstr(source, start);
+    const char *at = begin ? strstr(begin, from) : NULL;
+    if (!at) fail_msg("'%s' after '%s' is not in the text", from, start);
+    size_t size = strlen(source) + strlen(to) + 1;
+    char *result = malloc(size);
+    snprintf(result, size, "%.*s%s%s", (int)(at - source), source, to, at + strlen(from));
+    return result;
+}
+
+static void expect_replaced(const char *record, const char *start, const char *from, const char *to,
+                            insitu_status expected, const char *part) {
+    zip_writer zip;
+    fill(&zip);
+    zip_record *changed = zip_record_of(&zip, record);
+    char *content = replace(changed->data, start, from, to);
+    changed->data = content;
+    changed->size = strlen(content);
+    expect(&zip, expected, part);
+    free(content);
+}
+
+/* ---- what is read ---- */
+
+static archive_program *open_good(zip_writer *zip) {
+    archive_program *program;
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    fill(zip);
+    zip_finish(zip);
+    if (open_bytes(zip->bytes, zip->size, &program, &diag) != INSITU_OK) fail_msg("%s", diag.message);
+    return program;
+}
+
+static void graph_is_read(void **state) {
+    (void)state;
+    zip_writer zip;
+    archive_program *program = open_good(&zip);
+    const archive_graph *graph = program->graph;
+    assert_int_equal(graph->node_count, 2);
+    assert_int_equal(graph->value_count, 6);
+    const archive_node *size = &graph->nodes[0], *add = &graph->nodes[1];
+    assert_string_equal(size->target, "torch.ops.aten.sym_size.int");
+    assert_string_equal(size->op, "aten.sym_size.int");
+    assert_string_equal(size->source, "model.py:41");
+    assert_string_equal(size->module, "layers.0.sub");
+    assert_int_equal(size->outputs[0].kind, ARGUMENT_INT);
+    const archive_value *symbol = &graph->values[size->outputs[0].number.value];
+    assert_int_equal(symbol->kind, ARCHIVE_SYM);
+    assert_string_equal(symbol->sym.expression, "Symbol('s77', positive=True, integer=True)");
+    assert_true(symbol->sym.has_hint);
+    assert_int_equal(symbol->sym.value.i, 4);
+    assert_int_equal(add->inputs[1].argument.kind, ARGUMENT_TENSOR);
+    assert_string_equal(graph->values[add->inputs[1].argument.value].name, "c_k");
+    assert_int_equal(add->inputs[2].argument.kind, ARGUMENT_FLOAT);
+    assert_int_equal(add->inputs[2].argument.number.value, NONE);
+    assert_true(isinf(add->inputs[2].argument.number.literal.f));
+    assert_string_equal(add->source, "");
+    const archive_tensor_meta *meta = &graph->values[map_find(&graph->value_ids, "p_w")].tensor;
+    assert_int_equal(meta->dtype, DTYPE_F32);
+    assert_int_equal(meta->rank, 2);
+    assert_int_equal(meta->strides[1].value.i, 2);
+    assert_int_equal(program->schema_minor, 20);
+    assert_true(program->is_training);
+    assert_int_equal(program->range_count, 1);
+    assert_int_equal(program->ranges[0].min, 2);
+    assert_true(program->ranges[0].max == INT64_MAX);
+    archive_destroy(program);
+    zip_release(&zip);
+}
+
+static void signature_is_read(void **state) {
+    (void)state;
+    zip_writer zip;
+    archive_program *program = open_good(&zip);
+    assert_int_equal(program->user_input_count, 2);
+    assert_int_equal(program->user_output_count, 2);
+    const archive_input *x = &program->inputs[program->user_inputs[0]],
+                        *mode = &program->inputs[program->user_inputs[1]];
+    assert_int_equal(x->kind, ARCHIVE_INPUT_USER);
+    assert_string_equal(x->name, "x");
+    assert_string_equal(x->guard, "L['a_0'][0]");
+    assert_int_equal(mode->kind, ARCHIVE_INPUT_CONSTANT);
+    assert_string_equal(mode->name, "mode");
+    assert_int_equal(mode->value, NONE);
+    assert_string_equal(program->graph->inputs[4].string, "max");
+    assert_int_equal(program->inputs[0].kind, ARCHIVE_INPUT_PARAMETER);
+    assert_string_equal(program->inputs[0].fqn, "lin.w");
+    assert_int_equal(program->inputs[2].kind, ARCHIVE_INPUT_TENSOR_CONSTANT);
+    archive_destroy(program);
+    zip_release(&zip);
+}
+
+static void guards_find_their_inputs(void **state) {
+    (void)state;
+    zip_writer zip;
+    archive_program *program = open_good(&zip);
+    static const struct {
+        const char *path;
+        uint32_t input;
+    } cases[] = {{"L['a_0'][0]", 3},     {"L['a'][0][0]", 3}, {"L['mode']", 4},       {"L['kwargs']['mode']", 4},
+                 {"L['a'][1][0]", NONE}, {"L['a'][0]", NONE}, {"L['a'][0][0", NONE},  {"L['", NONE},
+                 {"L['a'][", NONE},      {"", NONE},          {"L['kwargs']['", NONE}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_int_equal(archive_find_guard_input(program, cases[i].path, strlen(cases[i].path)), cases[i].input);
+    archive_destroy(program);
+    zip_release(&zip);
+}
+
+static void weights_are_views_of_the_file(void **state) {
+    (void)state;
+    zip_writer zip;
+    archive_program *program = open_good(&zip);
+    assert_int_equal(program->payload_count, 3);
+    assert_int_equal(program->storage_count, 2);
+    const archive_payload *w = &program->payloads[program->inputs[0].payload];
+    const archive_payload *v = &program->payloads[program->inputs[1].payload];
+    const archive_payload *k = &program->payloads[program->inputs[2].payload];
+    assert_int_equal(w->storage, v->storage);
+    assert_true(w->is_param && !v->is_param && !w->is_constant && k->is_constant);
+    assert_int_equal(v->offset, 4);
+    const archive_storage *storage = &program->storages[w->storage];
+    assert_string_equal(storage->record, "weights/weight_0");
+    assert_true(storage->data > zip.bytes && storage->data < zip.bytes + zip.size);
+    assert_memory_equal(storage->data, weight_0, sizeof(weight_0));
+    assert_int_equal(storage->size, sizeof(weight_0));
+    assert_memory_equal(program->storages[k->storage].data, tensor_0, sizeof(tensor_0));
+    archive_destroy(program);
+    zip_release(&zip);
+}
+
+/* ---- damaged files ---- */
+
+static void truncated_files_are_refused(void **state) {
+    (void)state;
+    zip_writer zip;
+    insitu_diag diag;
+    fill(&zip);
+    zip_finish(&zip);
+    for (size_t size = 0; size < zip.size; size += size + 200 < zip.size ? 37 : 1) {
+        uint8_t *part = malloc(size ? size : 1); /* a block of its own, so that a read beyond it is found */
+        memcpy(part, zip.bytes, size);
+        assert_int_equal(try_bytes(part, size, &diag), INSITU_FORMAT);
+        free(part);
+    }
+    zip_release(&zip);
+}
+
+static void changed_bytes_never_crash(void **state) {
+    (void)state;
+    zip_writer zip;
+    insitu_diag diag;
+    fill(&zip);
+    zip_finish(&zip);
+    for (size_t i = 0; i < zip.size; i += 3) {
+        uint8_t before = zip.bytes[i];
+        zip.bytes[i] ^= (uint8_t)(1 + i * 37 % 255);
+        (void)try_bytes(zip.bytes, zip.size, &diag);
+        zip.bytes[i] = before;
+    }
+    zip_release(&zip);
+}
+
+static void other_files_are_refused(void **state) {
+    (void)state;
+    static const char text[] = "This is a text and not a zip file.";
+    insitu_diag diag;
+    assert_int_equal(try_bytes(text, sizeof(text), &diag), INSITU_FORMAT);
+    assert_non_null(strstr(diag.message, "not a zip file"));
+    zip_writer zip = {0};
+    zip_add_text(&zip, "a/b.txt", "text");
+    expect(&zip, INSITU_FORMAT, "not a .pt2 program");
+    zip = (zip_writer){0};
+    expect(&zip, INSITU_FORMAT, "not a .pt2 program");
+}
+
+static void other_containers_are_named(void **state) {
+    (void)state;
+    zip_writer zip = {0};
+    zip_add_text(&zip, "serialized_exported_program.json", model_json);
+    expect(&zip, INSITU_UNSUPPORTED, "torch 2.7 and earlier");
+    fill(&zip);
+    zip_add_text(&zip, "m/data/weights/model.pt", "pickle");
+    expect(&zip, INSITU_UNSUPPORTED, "torch 2.8");
+    fill(&zip);
+    zip_record_of(&zip, "m/byteorder")->data = "bigend";
+    expect(&zip, INSITU_UNSUPPORTED, "byteorder");
+    fill(&zip);
+    zip_record_of(&zip, "m/archive_version")->data = "1";
+    expect(&zip, INSITU_VERSION, "archive_version");
+    fill(&zip);
+    zip_record_of(&zip, MODEL)->name = "m/models/a.json";
+    zip_add_text(&zip, "m/models/b.json", model_json);
+    expect(&zip, INSITU_UNSUPPORTED, "2 programs");
+}
+
+static void zip_features_are_refused(void **state) {
+    (void)state;
+    zip_writer zip;
+    fill(&zip);
+    zip_record_of(&zip, MODEL)->method = 8;
+    expect(&zip, INSITU_UNSUPPORTED, "compressed (method 8)");
+    fill(&zip);
+    zip_record_of(&zip, WEIGHTS)->flags = 1;
+    expect(&zip, INSITU_UNSUPPORTED, "encrypted");
+    fill(&zip);
+    zip_add_text(&zip, "m/byteorder", "little");
+    expect(&zip, INSITU_FORMAT, "two records named 'm/byteorder'");
+    fill(&zip);
+    zip_record_of(&zip, "m/byteorder")->extra_size = 100000;
+    expect(&zip, INSITU_FORMAT, "m/byteorder");
+    fill(&zip);
+    zip_record_of(&zip, MODEL)->wrong_checksum = true;
+    expect(&zip, INSITU_FORMAT, "checksum");
+}
+
+static void missing_records_are_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *record, *part;
+    } cases[] = {{MODEL, "holds no program"},
+                 {"m/data/weights/weight_0", "no record 'data/weights/weight_0'"},
+                 {WEIGHTS, "does not store 'lin.w'"},
+                 {CONSTANTS, "does not store 'k'"},
+                 {"m/archive_format", "archive_format"},
+                 {"m/archive_version", "archive_version"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        zip_writer zip;
+        fill(&zip);
+        zip_record *record = zip_record_of(&zip, cases[i].record);
+        memmove(record, record + 1, (size_t)(zip.records + zip.count - record - 1) * sizeof(*record));
+        zip.count--;
+        expect(&zip, INSITU_FORMAT, cases[i].part);
+    }
+}
+
+/* ---- wrong documents ---- */
+
+static void wrong_programs_are_refused_with_their_place(void **state) {
+    (void)state;
+    static const struct {
+        const char *start, *from, *to;
+        insitu_status status;
+        const char *part;
+    } cases[] = {
+        {"", "\"graph_module\": {", "\"graph_module\": {{", INSITU_FORMAT, "not valid JSON"},
+        {"", "\"graph_module\"", "\"graph\"", INSITU_FORMAT, "'graph_module' is missing"},
+        {"schema_version", "\"major\": 8", "\"major\": 9", INSITU_VERSION,
+         "schema version 9.20 (written by torch 2.13.0)"},
+        {"schema_version", "{\"major\": 8, \"minor\": 20}", "1", INSITU_VERSION, "schema version 1.0"},
+        {"schema_version", "\"minor\": 20", "\"minor\": \"x\"", INSITU_FORMAT,
+         "schema_version.minor: a string where an integer"},
+        {"\"outputs\"", "[", "7, \"o\": [", INSITU_FORMAT, "graph_module.graph.outputs: an integer where an array"},
+        {"sym_size.int", "{\"as_int\": 0}", "{\"as_word\": 0}", INSITU_UNSUPPORTED,
+         "nodes[0].inputs[1].arg: an argument of the unknown kind 'as_word'"},
+        {"sym_size.int", "{\"as_int\": 0}", "{\"as_int\": 0, \"as_float\": 1}", INSITU_FORMAT,
+         "2 members where one was expected"},
+        {"sym_size.int", "{\"as_int\": 0}", "{\"as_scalar_type\": 99}", INSITU_UNSUPPORTED, "element type number 99"},
+        {"sym_size.int", "{\"as_int\": 0}", "{\"as_memory_format\": 5}", INSITU_UNSUPPORTED, "memory format number 5"},
+        {"sym_size.int", "{\"as_int\": 0}", "{\"as_ints\": [1, true]}", INSITU_FORMAT,
+         "as_ints[1]: a boolean where an integer"},
+        {"sym_size.int", "{\"as_int\": 0}", "{\"as_int\": 99999999999999999999}", INSITU_FORMAT, "not valid JSON"},
+        {"sym_size.int", "\"name\": \"x\"", "\"name\": \"y\"", INSITU_FORMAT, "'y' is in none of the graph's tables"},
+        {"sym_size.int", "\"name\": \"x\"", "\"name\": \"add\"", INSITU_FORMAT, "'add' is used before it is defined"},
+        {"add.Tensor", "[{\"as_tensor\": {\"name\": \"add\"}}]", "[{\"as_tensor\": {\"name\": \"x\"}}]", INSITU_FORMAT,
+         "'x' is defined twice"},
+        {"add.Tensor", "-Infinity", "infinite", INSITU_FORMAT, "as_float: the string 'infinite'"},
+        {"tensor_values", "\"dtype\": 7", "\"dtype\": 70", INSITU_UNSUPPORTED,
+         "tensor_values.p_w.dtype: the element type number 70"},
+        {"tensor_values", "\"layout\": 7", "\"layout\": 1", INSITU_UNSUPPORTED, "layout sparse_coo"},
+        {"tensor_values", "{\"as_int\": 2}", "{\"as_int\": -2}", INSITU_FORMAT, "sizes[0]: the number -2 is negative"},
+        {"tensor_values", "{\"as_int\": 2}, {\"as_int\": 3}", "{\"as_int\": 2}", INSITU_FORMAT,
+         "2 strides for 1 sizes"},
+        {"sym_int_values", "\"sym_size_int\"", "\"x\"", INSITU_FORMAT, "the value 'x' is in two tables"},
+        {"input_specs", "\"p_w\"", "\"b_v\"", INSITU_FORMAT, "'b_v' is not the tensor that the graph has"},
+        {"input_specs", "\"parameter\"", "\"gift\"", INSITU_UNSUPPORTED, "an input of the kind 'gift'"},
+        {"input_specs", "{\"parameter\": {\"arg\": {\"name\": \"p_w\"}, \"parameter_name\": \"lin.w\"}}, ", "",
+         INSITU_FORMAT, "4 specs for the graph's 5 inputs"},
+        {"output_specs", "{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"add\"}}}}",
+         "{\"buffer_mutation\": {\"arg\": {\"name\": \"add\"}, \"buffer_name\": \"w\"}}", INSITU_FORMAT,
+         "no input is called 'w'"},
+        {"output_specs", "{\"user_output\"", "{\"loss_output\"", INSITU_UNSUPPORTED,
+         "an output of the kind 'loss_output'"},
+        {"output_specs", "\"add\"", "\"x\"", INSITU_FORMAT, "not the result that the graph has"},
+        {"in_spec", "[1, ", "[2, ", INSITU_VERSION, "in_spec: [0]: version 2"},
+        {"out_spec", "builtins.tuple", "builtins.dict", INSITU_OK, ""},
+        {"out_spec", "null, \\\"context\\\": null", "\\\"builtins.list\\\", \\\"context\\\": \\\"null\\\"",
+         INSITU_FORMAT, "1 leaves for 2 user outputs"},
+        {"module_call_graph", "\"fqn\": \"\"", "\"fqn\": \"sub\"", INSITU_FORMAT, "the entry of the whole model"},
+        {"range_constraints", "\"max_val\": null", "\"max_val\": 1", INSITU_FORMAT,
+         "range_constraints.s77: the range from 2 to 1 is empty"},
+        {"verifiers", "\"TRAINING\"", "7", INSITU_FORMAT, "verifiers[0]: an integer where a string"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        expect_replaced(MODEL, cases[i].start, cases[i].from, cases[i].to, cases[i].status, cases[i].part);
+}
+
+static void wrong_weights_are_refused_by_name(void **state) {
+    (void)state;
+    static const struct {
+        const char *start, *from, *to;
+        insitu_status status;
+        const char *part;
+    } cases[] = {
+        {"\"v\"", "\"as_int\": 4", "\"as_int\": 5", INSITU_FORMAT, "'v' needs 7 elements of f32"},
+        {"\"v\"", "\"as_int\": 4", "\"as_int\": 9223372036854775807", INSITU_FORMAT, "larger than any file"},
+        {"\"v\"", "\"as_int\": 2", "\"as_int\": 3", INSITU_FORMAT, "'v' needs 7 elements of f32, but its record"},
+        {"\"v\"", "\"strides\": [{\"as_int\": 1}]", "\"strides\": [{\"as_int\": 2}]", INSITU_FORMAT,
+         "'v' needs 7 elements"},
+        {"\"v\"", "\"dtype\": 7", "\"dtype\": 5", INSITU_FORMAT, "'v' needs 6 elements of i64"},
+        {"\"v\"", "\"dtype\": 7", "\"dtype\": 4", INSITU_FORMAT, "'v' has another dtype or shape"},
+        {"\"v\"", "weight_0", "../weights/weight_0", INSITU_FORMAT, "'../weights/weight_0' is not a plain record name"},
+        {"\"v\"", "weight_0", "a\\\\\\\\b", INSITU_FORMAT, "is not a plain record name"},
+        {"\"v\"", "weight_0", "weight_1", INSITU_FORMAT, "no record 'data/weights/weight_1'"},
+        {"\"v\"", "\"use_pickle\": false", "\"use_pickle\": true", INSITU_UNSUPPORTED,
+         "'v' is stored as a Python object"},
+        {"\"config\"", "\"config\"", "\"configs\"", INSITU_FORMAT, "'config' is missing"},
+        {"\"v\"", "\"v\"", "\"other\"", INSITU_FORMAT,
+         "does not store 'v', which the input 'b_v' needs, among its weights"},
+        {"\"v\"", "{\"as_int\": 2}", S77, INSITU_FORMAT, "where a stored tensor needs a number"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        expect_replaced(WEIGHTS, cases[i].start, cases[i].from, cases[i].to, cases[i].status, cases[i].part);
+    zip_writer zip;
+    fill(&zip);
+    zip_record_of(&zip, "m/data/weights/weight_0")->size = 0;
+    expect(&zip, INSITU_FORMAT, "the file has no weights");
+    fill(&zip);
+    zip_record_of(&zip, "m/data/weights/weight_0")->size = 23;
+    expect(&zip, INSITU_FORMAT, "'lin.w' needs 6 elements of f32");
+}
+
+static void unknown_fields_and_bare_numbers_are_read(void **state) {
+    (void)state;
+    expect_replaced(MODEL, "\"graph_module\"", "{", "{\"news\": [1, {}], ", INSITU_OK, "");
+    expect_replaced(MODEL, "add.Tensor", "\"-Infinity\"", "-Infinity", INSITU_OK, "");
+    expect_replaced(MODEL, "add.Tensor", "\"-Infinity\"", "NaN", INSITU_OK, "");
+    expect_replaced(MODEL, "add.Tensor", "\"-Infinity\"", "3", INSITU_OK, "");
+    expect_replaced(MODEL, "schema_version", "\"minor\": 20", "\"minor\": 99", INSITU_OK, "");
+}
+
+/* count times before, then middle, then count times after */
+static char *nested(const char *before, const char *middle, const char *after, size_t count) {
+    size_t size = (strlen(before) + strlen(after)) * count + strlen(middle) + 1;
+    char *result = malloc(size), *at = result;
+    for (size_t i = 0; i < count; i++) at = (char *)memcpy(at, before, strlen(before)) + strlen(before);
+    at = (char *)memcpy(at, middle, strlen(middle)) + strlen(middle);
+    for (size_t i = 0; i < count; i++) at = (char *)memcpy(at, after, strlen(after)) + strlen(after);
+    *at = 0;
+    return result;
+}
+
+static void deep_nesting_is_refused(void **state) {
+    (void)state;
+    char *shallow = nested("{\"as_string_to_argument\": {\"a\": ", "{\"as_int\": 0}", "}}", 100);
+    expect_replaced(MODEL, "sym_size.int", "{\"as_int\": 0}", shallow, INSITU_OK, "");
+    char *deep = nested("{\"as_string_to_argument\": {\"a\": ", "{\"as_int\": 0}", "}}", 400);
+    expect_replaced(MODEL, "sym_size.int", "{\"as_int\": 0}", deep, INSITU_FORMAT, "nested deeper than 256 levels");
+    char *graphs = nested("{\"as_graph\": {\"name\": \"g\", \"graph\": {\"inputs\": [], \"outputs\": [], "
+                          "\"tensor_values\": {}, \"nodes\": "
+                          "[{\"target\": \"t\", \"outputs\": [], \"inputs\": [{\"name\": \"\", \"arg\": ",
+                          "{\"as_int\": 0}", "}]}]}}}", 280);
+    expect_replaced(MODEL, "sym_size.int", "{\"as_int\": 0}", graphs, INSITU_FORMAT, "nested deeper than 256 levels");
+    char *deeper = nested("[", "", "]", 100000);
+    expect_replaced(MODEL, "\"graph_module\"", "{", deeper, INSITU_FORMAT, "not valid JSON");
+    char *leaf = nested("{\\\"type\\\": \\\"builtins.list\\\", \\\"context\\\": \\\"null\\\", \\\"children_spec\\\": [",
+                        "{\\\"type\\\": null, \\\"children_spec\\\": []}", "]}", 300);
+    expect_replaced(MODEL, "out_spec", "{\\\"type\\\": null, \\\"context\\\": null, \\\"children_spec\\\": []}", leaf,
+                    INSITU_FORMAT, "nested deeper than 256 levels");
+    free(shallow), free(deep), free(graphs), free(deeper), free(leaf);
+}
+
+static void running_out_of_memory_is_reported(void **state) {
+    (void)state;
+    zip_writer zip;
+    insitu_diag diag;
+    fill(&zip);
+    zip_finish(&zip);
+    insitu_status status = INSITU_NOMEM;
+    for (uint64_t fail_at = 1; status != INSITU_OK; fail_at++) {
+        allocation_count count = {.fail_at = fail_at};
+        count_allocations(&count);
+        status = try_bytes(zip.bytes, zip.size, &diag);
+        memory_set_hooks(NULL);
+        if (status != INSITU_OK) assert_int_equal(status, INSITU_NOMEM);
+        assert_int_equal(count.live, 0);
+        assert_true(fail_at < 10000);
+    }
+    zip_release(&zip);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(graph_is_read),
+        cmocka_unit_test(signature_is_read),
+        cmocka_unit_test(guards_find_their_inputs),
+        cmocka_unit_test(weights_are_views_of_the_file),
+        cmocka_unit_test(truncated_files_are_refused),
+        cmocka_unit_test(changed_bytes_never_crash),
+        cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(other_containers_are_named),
+        cmocka_unit_test(zip_features_are_refused),
+        cmocka_unit_test(missing_records_are_named),
+        cmocka_unit_test(wrong_programs_are_refused_with_their_place),
+        cmocka_unit_test(wrong_weights_are_refused_by_name),
+        cmocka_unit_test(unknown_fields_and_bare_numbers_are_read),
+        cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(running_out_of_memory_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
