@@ -1,0 +1,253 @@
+/* Questions about an engine: its inputs, outputs and states, the in-place report, and texts. */
+#include "engine/engine.h"
+
+#include <inttypes.h>
+
+/* Copies what the caller's version of a struct has room for, its struct_size excepted. */
+static void copy_struct(void *target, size_t struct_size, const void *source, size_t size) {
+    if (struct_size < size) size = struct_size;
+    memcpy((char *)target + sizeof(size_t), (const char *)source + sizeof(size_t), size - sizeof(size_t));
+}
+
+int32_t insitu_engine_input_count(const insitu_engine *engine) { return (int32_t)engine->plan->input_count; }
+int32_t insitu_engine_output_count(const insitu_engine *engine) { return (int32_t)engine->plan->output_count; }
+int32_t insitu_engine_state_count(const insitu_engine *engine) { return (int32_t)engine->plan->state_count; }
+int32_t insitu_engine_report_count(const insitu_engine *engine) { return (int32_t)engine->plan->report_count; }
+
+static insitu_status answer(const char *what, const insitu_value_info *rows, uint32_t count, int32_t index,
+                            insitu_value_info *info, insitu_diag *diag) {
+    if (!info || info->struct_size < sizeof(size_t)) FAIL(diag, INSITU_ARG, "the info struct has no struct_size");
+    if (index < 0 || (uint32_t)index >= count)
+        FAIL(diag, INSITU_ARG, "%s %d does not exist: the engine has %u", what, (int)index, count);
+    copy_struct(info, info->struct_size, &rows[index], sizeof(*info));
+    return INSITU_OK;
+}
+
+insitu_status insitu_engine_input(const insitu_engine *engine, int32_t index, insitu_value_info *info,
+                                  insitu_diag *diag) {
+    return answer("input", engine->inputs, engine->plan->input_count, index, info, diag);
+}
+
+insitu_status insitu_engine_output(const insitu_engine *engine, int32_t index, insitu_value_info *info,
+                                   insitu_diag *diag) {
+    return answer("output", engine->outputs, engine->plan->output_count, index, info, diag);
+}
+
+insitu_status insitu_engine_state(const insitu_engine *engine, int32_t index, insitu_value_info *info,
+                                  insitu_diag *diag) {
+    return answer("state", engine->states, engine->plan->state_count, index, info, diag);
+}
+
+static int32_t find(const map *names, const char *name) {
+    uint32_t index = name ? map_find(names, name) : NONE;
+    return index == NONE ? -1 : (int32_t)index;
+}
+
+int32_t insitu_engine_find_input(const insitu_engine *engine, const char *name) {
+    return find(&engine->input_names, name);
+}
+
+int32_t insitu_engine_find_output(const insitu_engine *engine, const char *name) {
+    return find(&engine->output_names, name);
+}
+
+int32_t insitu_engine_find_state(const insitu_engine *engine, const char *name) {
+    return find(&engine->state_names, name);
+}
+
+const char *insitu_engine_aliased_input(const insitu_engine *engine, const char *output_name) {
+    int32_t index = insitu_engine_find_output(engine, output_name);
+    if (index < 0) return NULL;
+    const plan_output *output = &engine->plan->outputs[index];
+    bool is_input = output->kind == OUTPUT_TENSOR && output->alias == ALIAS_INPUT;
+    return is_input ? engine->plan->inputs[output->alias_index].name : NULL;
+}
+
+bool insitu_engine_input_is_written(const insitu_engine *engine, const char *input_name) {
+    int32_t index = insitu_engine_find_input(engine, input_name);
+    return index >= 0 && engine->plan->inputs[index].is_written;
+}
+
+insitu_status insitu_engine_report(const insitu_engine *engine, int32_t index, insitu_report_row *row,
+                                   insitu_diag *diag) {
+    if (!row || row->struct_size < sizeof(size_t)) FAIL(diag, INSITU_ARG, "the report row has no struct_size");
+    if (index < 0 || (uint32_t)index >= engine->plan->report_count)
+        FAIL(diag, INSITU_ARG, "report row %d does not exist: the engine has %u", (int)index, engine->plan->report_count);
+    const report_row *from = &engine->plan->report[index];
+    const engine_text_row *texts = &engine->report[index];
+    insitu_report_row full = {.name = from->name,
+                              .type = texts->type,
+                              .update = from->update,
+                              .verdict = texts->verdict,
+                              .written = texts->written,
+                              .bytes_written = texts->bytes_written,
+                              .bytes_moved = texts->bytes_moved,
+                              .bytes_copied = texts->bytes_copied,
+                              .in_place = from->in_place};
+    copy_struct(row, row->struct_size, &full, sizeof(full));
+    return INSITU_OK;
+}
+
+/* ---- texts ---- */
+
+static void print_declared(const plan *plan, const char *name, const tensor_type *type, text *out) {
+    text_printf(out, "  %s: %s", name, dtype_name(type->dtype));
+    shape_print(&plan->symbols, &type->shape, out);
+}
+
+static void print_sizes_in_range(const plan *plan, const plan_input *input, text *out) {
+    for (uint32_t i = 0; i < input->type.shape.rank; i++) {
+        int64_t lowest, highest;
+        sym size = input->type.shape.sizes[i];
+        if (sym_constant(&plan->symbols, size, &lowest)) continue;
+        sym_range(&plan->symbols, size, &lowest, &highest);
+        text_printf(out, ", ");
+        sym_print(&plan->symbols, size, out);
+        text_printf(out, " from %" PRId64, lowest < 0 ? 0 : lowest);
+        if (highest != INT64_MAX) text_printf(out, " to %" PRId64, highest);
+    }
+}
+
+static void print_input_value(const plan *plan, const plan_input *input, text *out) {
+    if (input->is_none) {
+        text_printf(out, "  %s: none\n", input->name);
+        return;
+    }
+    if (input->is_scalar) {
+        text_printf(out, "  %s: number %s", input->name, dtype_name(input->type.dtype));
+        if (input->is_constant) {
+            text_printf(out, ", always ");
+            sym_print(&plan->symbols, input->value, out);
+        }
+        text_printf(out, "\n");
+        return;
+    }
+    print_declared(plan, input->name, &input->type, out);
+    print_sizes_in_range(plan, input, out);
+    text_printf(out, input->is_written ? ", written in place\n" : "\n");
+}
+
+static void print_output_value(const plan *plan, const plan_output *output, text *out) {
+    switch (output->kind) {
+    case OUTPUT_NONE: text_printf(out, "  %s: none", output->name); break;
+    case OUTPUT_NUMBER:
+        text_printf(out, "  %s: number ", output->name);
+        sym_print(&plan->symbols, output->value, out);
+        break;
+    case OUTPUT_TENSOR: print_declared(plan, output->name, &output->operand.type, out); break;
+    }
+    if (output->kind == OUTPUT_TENSOR && output->alias == ALIAS_INPUT)
+        text_printf(out, ", is input '%s'", plan->inputs[output->alias_index].name);
+    if (output->kind == OUTPUT_TENSOR && output->alias == ALIAS_STATE)
+        text_printf(out, ", is state '%s'", plan->states[output->alias_index].name);
+    text_printf(out, "\n");
+}
+
+static void print_values(const plan *plan, text *out) {
+    text_printf(out, "inputs\n");
+    for (uint32_t i = 0; i < plan->input_count; i++) print_input_value(plan, &plan->inputs[i], out);
+    text_printf(out, "outputs\n");
+    for (uint32_t i = 0; i < plan->output_count; i++) print_output_value(plan, &plan->outputs[i], out);
+    text_printf(out, "states\n");
+    for (uint32_t i = 0; i < plan->state_count; i++) {
+        print_declared(plan, plan->states[i].name, &plan->states[i].type, out);
+        text_printf(out, "\n");
+    }
+}
+
+static void print_json_sizes(const char *key, const int64_t *sizes, int32_t count, text *out) {
+    text_printf(out, ",\"%s\":[", key);
+    for (int32_t i = 0; i < count; i++) text_printf(out, "%s%" PRId64, i ? "," : "", sizes[i]);
+    text_printf(out, "]");
+}
+
+static void print_json_value(const insitu_value_info *info, text *out) {
+    dtype type;
+    text_printf(out, "{\"name\":");
+    json_print_string(out, info->name);
+    if (dtype_from_public(info->dtype, &type)) {
+        text_printf(out, ",\"dtype\":\"%s\"", dtype_name(type));
+        print_json_sizes("sizes", info->sizes, info->ndim, out);
+        print_json_sizes("min_sizes", info->min_sizes, info->ndim, out);
+        print_json_sizes("max_sizes", info->max_sizes, info->ndim, out);
+    }
+    if (info->is_written) text_printf(out, ",\"written\":true");
+    if (info->is_scalar) text_printf(out, ",\"scalar\":true");
+    if (info->aliased) {
+        text_printf(out, ",\"aliased\":");
+        json_print_string(out, info->aliased);
+    }
+    text_printf(out, "}");
+}
+
+static void print_json_values(const char *key, const insitu_value_info *rows, uint32_t count, text *out) {
+    text_printf(out, "\"%s\":[", key);
+    for (uint32_t i = 0; i < count; i++) {
+        text_printf(out, i ? ",\n" : "\n");
+        print_json_value(&rows[i], out);
+    }
+    text_printf(out, "],\n");
+}
+
+static void print_json_report(const insitu_engine *engine, text *out) {
+    text_printf(out, "\"report\":[");
+    for (uint32_t i = 0; i < engine->plan->report_count; i++) {
+        const report_row *row = &engine->plan->report[i];
+        const engine_text_row *texts = &engine->report[i];
+        text_printf(out, i ? ",\n{\"name\":" : "\n{\"name\":");
+        json_print_string(out, row->name);
+        const char *const pairs[][2] = {{"type", texts->type},
+                                        {"update", row->update},
+                                        {"written", texts->written},
+                                        {"verdict", texts->verdict},
+                                        {"reason", row->reason}};
+        for (size_t p = 0; p < COUNT_OF(pairs); p++) {
+            text_printf(out, ",\"%s\":", pairs[p][0]);
+            json_print_string(out, pairs[p][1]);
+        }
+        text_printf(out,
+                    ",\"bytes_written\":%" PRId64 ",\"bytes_moved\":%" PRId64 ",\"bytes_copied\":%" PRId64
+                    ",\"in_place\":%s}",
+                    texts->bytes_written, texts->bytes_moved, texts->bytes_copied, row->in_place ? "true" : "false");
+    }
+    text_printf(out, "],\n");
+}
+
+static void print_json(const insitu_engine *engine, text *out) {
+    const plan *plan = engine->plan;
+    text_printf(out, "{");
+    print_json_values("inputs", engine->inputs, plan->input_count, out);
+    print_json_values("outputs", engine->outputs, plan->output_count, out);
+    print_json_values("states", engine->states, plan->state_count, out);
+    print_json_report(engine, out);
+    text_printf(out, "\"plan\":");
+    plan_print_json(plan, NULL, NULL, out);
+    text_printf(out, "}\n");
+}
+
+insitu_status insitu_engine_print(const insitu_engine *engine, const char *what, char **out_text, insitu_diag *diag) {
+    if (!engine || !what || !out_text) FAIL(diag, INSITU_ARG, "insitu_engine_print needs an engine, what and out_text");
+    *out_text = NULL;
+    text out;
+    text_init(&out);
+    if (strcmp(what, "report") == 0)
+        plan_print_report(engine->plan, &out);
+    else if (strcmp(what, "plan") == 0)
+        plan_print(engine->plan, &out);
+    else if (strcmp(what, "values") == 0)
+        print_values(engine->plan, &out);
+    else if (strcmp(what, "json") == 0)
+        print_json(engine, &out);
+    else
+        FAIL(diag, INSITU_ARG, "an engine has no text '%s': report, plan, values and json are known", what);
+    text_add(&out, "", 0);
+    insitu_status status = text_status(&out, diag);
+    if (status != INSITU_OK) {
+        text_release(&out);
+        return status;
+    }
+    *out_text = out.data;
+    return INSITU_OK;
+}
+
+void insitu_text_free(char *text) { memory_free(text); }
