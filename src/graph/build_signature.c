@@ -76,7 +76,7 @@ static insitu_status build_input(scope *scope, const archive_input *saved, const
     arena *arena = graph_arena(scope->graph);
     *input = (graph_input){.kind = input_kind(saved->kind),
                            .fqn = "",
-                           .persistent = saved->is_persistent,
+                           .persistent = saved->kind == ARCHIVE_INPUT_BUFFER && saved->is_persistent,
                            .value = NO_VALUE,
                            .weight = NONE,
                            .user_index = -1};
