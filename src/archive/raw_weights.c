@@ -47,6 +47,7 @@ static insitu_status open_folder(reader *reader, const char *model, folder *fold
 
 /* The highest element that the view touches, counted from the record's start, plus one; 0 for a view of no elements. */
 static insitu_status view_extent(const json_cursor *at, const archive_payload *payload, int64_t *out_extent) {
+    *out_extent = 0;
     bool empty = false, fits = true;
     int64_t extent = 1, count = 1;
     fits &= checked_add(extent, payload->offset, &extent);
@@ -65,6 +66,7 @@ static insitu_status view_extent(const json_cursor *at, const archive_payload *p
 
 static insitu_status fixed_numbers(reader *reader, const json_cursor *at, const archive_sym *syms, uint32_t count,
                                    const int64_t **out) {
+    *out = NULL;
     int64_t *numbers;
     TRY(arena_array(reader->arena, count, sizeof(*numbers), &numbers));
     for (uint32_t i = 0; i < count; i++) {
