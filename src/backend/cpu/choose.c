@@ -1,0 +1,127 @@
+/* Chooses a kernel for a step: the first row of kernels.def that takes it.
+ *
+ * INSITU_WHY=1 logs each refusal; INSITU_FORCE_REF=1 leaves the reference rows alone. */
+#include "backend/cpu/cpu_int.h"
+
+const kernel_maker no_maker = {NULL, NULL};
+
+const kernel_row kernel_rows[] = {
+#define KERNEL(layer, dtypes, isa, name, can_run, run, workspace, maker, tolerance)                                    \
+    {LAYER_##layer, (uint32_t)(dtypes), isa, name, can_run, run, workspace, &maker, tolerance},
+#include "backend/cpu/kernels.def"
+#undef KERNEL
+};
+const uint32_t kernel_row_count = COUNT_OF(kernel_rows);
+
+bool kernel_is_reference(const kernel_row *row) { return strcmp(row->name, "ref") == 0; }
+
+const char *isa_name(kernel_isa isa) {
+    static const char *const names[] = {[ISA_ANY] = "any", [ISA_AVX2] = "AVX2", [ISA_AVX512] = "AVX-512"};
+    return names[isa];
+}
+
+bool isa_present(kernel_isa isa) {
+#if defined(__x86_64__)
+    if (isa == ISA_AVX2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (isa == ISA_AVX512)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && isa_present(ISA_AVX2);
+#endif
+    return isa == ISA_ANY;
+}
+
+static bool takes_dtype(const kernel_row *row, dtype type, reason *why) {
+    if (row->dtypes >> type & 1) return true;
+    return decline(why, "it does not take %s", dtype_name(type));
+}
+
+bool kernel_accepts(const kernel_row *row, const bound_step *step, reason *why) {
+    if (row->layer != step->step->layer) return decline(why, "it is for another layer");
+    if (!isa_present(row->isa)) return decline(why, "this machine has no %s", isa_name(row->isa));
+    const layer_info *info = layer_info_of(row->layer);
+    if (step->operand_count < info->min_operands || step->operand_count > info->max_operands ||
+        step->result_count != info->results)
+        return decline(why, "the numbers of operands and results do not fit the layer");
+    for (uint32_t i = 0; i < step->operand_count; i++)
+        if (!takes_dtype(row, step->operands[i].dtype, why)) return false;
+    for (uint32_t i = 0; i < step->result_count; i++)
+        if (!takes_dtype(row, step->results[i].dtype, why)) return false;
+    return row->can_run(step, why);
+}
+
+static void describe_operand(const bound_operand *operand, text *out) {
+    text_printf(out, "%s[", dtype_name(operand->dtype));
+    for (uint32_t i = 0; i < operand->rank; i++)
+        text_printf(out, "%s%lld", i ? "," : "", (long long)operand->sizes[i]);
+    text_printf(out, "]");
+}
+
+void step_describe(const bound_step *step, text *out) {
+    text_printf(out, "%s", layer_info_of(step->step->layer)->name);
+    const bound_attr *op = attr_of(step, ATTR_OP);
+    if (op && op->op < OP_COUNT) text_printf(out, " %s", op_name(op->op));
+    text_printf(out, "(");
+    for (uint32_t i = 0; i < step->operand_count; i++) {
+        text_printf(out, "%s", i ? ", " : "");
+        describe_operand(&step->operands[i], out);
+    }
+    text_printf(out, ")");
+    for (uint32_t i = 0; i < step->result_count; i++) {
+        text_printf(out, "%s", i ? ", " : " -> ");
+        describe_operand(&step->results[i], out);
+    }
+}
+
+static bool try_row(const kernel_row *row, const bound_step *step, arena *arena, uint32_t threads, void **out_data,
+                    size_t *out_workspace, reason *why) {
+    *out_data = NULL;
+    if (!kernel_accepts(row, step, why)) return false;
+    *out_workspace = row->workspace(step);
+    if (*out_workspace == SIZE_MAX) return decline(why, "its workspace is too large");
+    if (!row->maker->make) return true;
+    return row->maker->make(step, arena, threads, out_data, out_workspace, why);
+}
+
+static void log_refusal(const kernel_row *row, const bound_step *step, const reason *why) {
+    text described;
+    text_init(&described);
+    step_describe(step, &described);
+    log_printf(2, "kernel %s (%s) declines %s of '%s': %s", row->name, isa_name(row->isa),
+               described.data ? described.data : "", step->step->name ? step->step->name : "", why->text);
+    text_release(&described);
+}
+
+static insitu_status refuse(const bound_step *step, const text *refusals, insitu_diag *diag) {
+    text described;
+    text_init(&described);
+    step_describe(step, &described);
+    const char *source = step->step->source && step->step->source[0] ? step->step->source : "no source line";
+    insitu_status status =
+        diag_set(diag, INSITU_UNSUPPORTED, "no CPU kernel runs %s of node '%s' (%s)%s",
+                 described.data ? described.data : "a step", step->step->name ? step->step->name : "", source,
+                 refusals->data ? refusals->data : "");
+    text_release(&described);
+    return status;
+}
+
+insitu_status kernel_choose(const bound_step *step, arena *arena, uint32_t threads, const kernel_row **out_row,
+                            void **out_data, size_t *out_workspace, insitu_diag *diag) {
+    text refusals;
+    text_init(&refusals);
+    *out_row = NULL;
+    bool reference_only = switch_on(SWITCH_FORCE_REF);
+    for (uint32_t i = 0; i < kernel_row_count && !*out_row; i++) {
+        const kernel_row *row = &kernel_rows[i];
+        if (row->layer != step->step->layer || (reference_only && !kernel_is_reference(row))) continue;
+        reason why = {""};
+        if (try_row(row, step, arena, threads, out_data, out_workspace, &why)) {
+            *out_row = row;
+            break;
+        }
+        if (switch_on(SWITCH_WHY)) log_refusal(row, step, &why);
+        text_printf(&refusals, "; %s: %s", row->name, why.text);
+    }
+    insitu_status status = *out_row ? INSITU_OK : refuse(step, &refusals, diag);
+    text_release(&refusals);
+    return status;
+}

@@ -1,0 +1,186 @@
+/* The CPU backend's own header: what kernels get, how rows of kernels.def look, and the helpers that kernels share. */
+#ifndef CPU_INT_H
+#define CPU_INT_H
+
+#include "core/backend.h"
+
+/* ---- kernels ---- */
+
+/* One thread's call of a kernel. Every thread of the region makes it; a kernel does its share of the output elements and
+ * never splits a reduction, so that the number of threads does not change a bit. */
+typedef struct kernel_call {
+    const bound_step *step;
+    void *const *bases;
+    const void *data;  /* what the row's make built at prepare, or NULL */
+    char *workspace;   /* of this thread alone, as many bytes as the row asked for, aligned to 64 */
+    uint32_t thread, threads;
+    bool *failed;      /* set by a kernel whose library refused to run */
+} kernel_call;
+
+typedef struct reason { /* why a kernel declined */
+    char text[192];
+} reason;
+/* Writes the reason and returns false. */
+bool decline(reason *why, const char *format, ...) PRINTF_LIKE(2, 3);
+
+typedef enum kernel_isa { ISA_ANY, ISA_AVX2, ISA_AVX512, ISA_COUNT } kernel_isa;
+const char *isa_name(kernel_isa isa);
+bool isa_present(kernel_isa isa); /* AVX2 stands for AVX2 and FMA; AVX512 for F, BW, DQ and VL */
+
+/* Classes of dtypes, as bits: a row takes a step whose every operand and result is of a dtype of its class. */
+#define DTYPE_BIT(id) (UINT32_C(1) << DTYPE_##id)
+enum {
+    CLASS_F32 = DTYPE_BIT(F32),
+    CLASS_F32_BOOL = DTYPE_BIT(F32) | DTYPE_BIT(BOOL),
+    CLASS_FLOATS = DTYPE_BIT(F16) | DTYPE_BIT(BF16) | DTYPE_BIT(F32) | DTYPE_BIT(F64),
+    CLASS_INTS = DTYPE_BIT(U8) | DTYPE_BIT(I8) | DTYPE_BIT(I16) | DTYPE_BIT(I32) | DTYPE_BIT(I64) | DTYPE_BIT(U16) |
+                 DTYPE_BIT(U32),
+    CLASS_REAL = CLASS_FLOATS | CLASS_INTS | DTYPE_BIT(BOOL), /* what the reference computes with */
+    CLASS_ANY = (1 << DTYPE_COUNT) - 1                        /* bytes that are only moved */
+};
+
+/* A library's kernel: built at prepare, has threads of its own, is called once and outside any region. */
+/* no_maker is that of our own kernels: every thread of the region calls run. */
+typedef struct kernel_maker {
+    /* Builds what run finds in call->data, and tells its workspace; false: decline. */
+    bool (*make)(const bound_step *step, arena *arena, uint32_t threads, void **out_data, size_t *out_workspace,
+                 reason *why);
+    void (*release)(void *data);
+} kernel_maker;
+
+typedef struct kernel_row {
+    layer_kind layer;
+    uint32_t dtypes;
+    kernel_isa isa;
+    const char *name; /* "ref", "vec", "onednn" */
+    bool (*can_run)(const bound_step *step, reason *why);
+    void (*run)(const kernel_call *call);
+    size_t (*workspace)(const bound_step *step); /* bytes for each thread */
+    const kernel_maker *maker;
+    double tolerance; /* largest difference from the reference, relative to the largest magnitudes that enter */
+} kernel_row;
+
+extern const kernel_row kernel_rows[];
+extern const uint32_t kernel_row_count;
+bool kernel_is_reference(const kernel_row *row);
+/* True if the row's layer, ISA and dtypes fit and its can_run agrees. */
+bool kernel_accepts(const kernel_row *row, const bound_step *step, reason *why);
+/* The first row that takes the step. Errors: UNSUPPORTED with each refusal's reason. */
+insitu_status kernel_choose(const bound_step *step, arena *arena, uint32_t threads, const kernel_row **out_row,
+                            void **out_data, size_t *out_workspace, insitu_diag *diag);
+/* "matmul(f32[1,4], f32[4,4]) -> f32[1,4]" */
+void step_describe(const bound_step *step, text *out);
+/* Elementary operations of a step, in units of about one nanosecond's work of a core. */
+int64_t step_work(const bound_step *step);
+
+/* ---- threads ---- */
+uint32_t cpu_thread_limit(void); /* affinity mask and cgroup quota; at least 1 */
+
+/* ---- attributes ---- */
+const bound_attr *attr_of(const bound_step *step, attr_id id); /* NULL if absent */
+int64_t attr_int(const bound_step *step, attr_id id, int64_t absent);
+double attr_real(const bound_step *step, attr_id id, double absent);
+op_kind attr_op(const bound_step *step);
+int64_t attr_item(const bound_step *step, attr_id id, uint32_t index, int64_t absent); /* of a list */
+uint32_t attr_count(const bound_step *step, attr_id id);
+
+/* ---- operands ---- */
+static inline char *operand_data(const kernel_call *call, const bound_operand *operand) {
+    char *base = call->bases[operand->storage];
+    return base ? base + operand->offset : NULL;
+}
+static inline int64_t operand_numel(const bound_operand *operand) {
+    int64_t count = 1;
+    for (uint32_t i = 0; i < operand->rank; i++) count *= operand->sizes[i];
+    return count;
+}
+bool operand_same_sizes(const bound_operand *a, const bound_operand *b);
+bool operand_is_dense(const bound_operand *operand); /* row-major, ignoring dimensions of size 1 */
+/* Declines unless operand `index` has the first result's sizes. */
+bool require_result_sizes(const bound_step *step, uint32_t index, reason *why);
+/* A dimension attribute of operand 0, counted from the front; -1 if it is out of range (a 0-d operand has dim 0). */
+int64_t attr_dim(const bound_step *step, attr_id id);
+
+/* This thread's part [begin, end) of total items; parts are multiples of grain, save the last. */
+static inline void call_share(const kernel_call *call, int64_t total, int64_t grain, int64_t *out_begin,
+                              int64_t *out_end) {
+    int64_t units = total / grain + (total % grain != 0);
+    int64_t each = units / call->threads, rest = units % call->threads;
+    int64_t begin = each * call->thread + (call->thread < rest ? call->thread : rest);
+    int64_t end = begin + each + (call->thread < rest ? 1 : 0);
+    *out_begin = begin * grain < total ? begin * grain : total;
+    *out_end = end * grain < total ? end * grain : total;
+}
+
+/* ---- walk: the elements [begin, end) of a shape in row-major order, as runs along the innermost dimension ---- */
+enum { WALK_OPERANDS = 5 };
+typedef struct walk {
+    uint32_t rank, count;
+    int64_t sizes[MAX_RANK];
+    int64_t strides[WALK_OPERANDS][MAX_RANK]; /* in bytes */
+    char *data[WALK_OPERANDS];                /* of the current run's first element */
+    int64_t step[WALK_OPERANDS];              /* bytes from one element of the run to the next */
+    int64_t run;                              /* elements in the current run */
+    int64_t position;                         /* of the run's first element, in row-major order */
+    int64_t index[MAX_RANK], end;
+} walk;
+void walk_init(walk *walk, uint32_t rank, const int64_t *sizes);
+/* Adds an operand whose strides (in elements of size bytes) belong to the walk's dimensions. */
+void walk_add(walk *walk, char *data, const int64_t *strides, int64_t size);
+void walk_add_operand(walk *walk, const kernel_call *call, const bound_operand *operand);
+void walk_merge(walk *walk); /* fuses dimensions that lie together in all operands */
+int64_t walk_total(const walk *walk);
+bool walk_start(walk *walk, int64_t begin, int64_t end); /* false: nothing to do */
+bool walk_next(walk *walk);
+
+/* ---- tiles: strided elements of any real dtype <-> contiguous numbers of one of three kinds ----
+ * f16 and bf16 are computed in f32 and rounded when stored; integers and bool in i64, cut to their width when stored:
+ * wrapping, as in PyTorch. */
+enum { TILE = 256 };
+typedef enum compute { COMPUTE_F32, COMPUTE_F64, COMPUTE_I64 } compute;
+typedef union tile {
+    float f[TILE];
+    double d[TILE];
+    int64_t i[TILE];
+} tile;
+compute compute_of(dtype type);
+void tile_load(dtype type, const char *data, int64_t stride, int64_t count, tile *out);
+void tile_load_double(dtype type, const char *data, int64_t stride, int64_t count, double *out);
+void tile_load_int(dtype type, const char *data, int64_t stride, int64_t count, int64_t *out); /* integers, bool */
+/* Converts as PyTorch casts. */
+void tile_store(dtype type, char *data, int64_t stride, int64_t count, compute kind, const void *numbers);
+void element_store_double(dtype type, char *data, double value);
+void element_store_int(dtype type, char *data, int64_t value);
+double element_double(dtype type, const char *data);
+int64_t element_int(dtype type, const char *data);
+/* Strided bytes to strided bytes; the two may be the same. */
+void element_copy(uint32_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t count);
+float half_to_float(uint16_t bits);
+uint16_t float_to_half(float value);
+float bfloat_to_float(uint16_t bits);
+uint16_t float_to_bfloat(float value);
+
+/* Integers of an index operand, by row-major position of its elements. */
+int64_t index_value(const bound_operand *operand, const char *data, int64_t position);
+/* index, wrapped if wrap and negative, and kept inside [0, extent): a guarded step never needs the last. */
+static inline int64_t index_inside(int64_t index, int64_t extent, bool wrap) {
+    if (wrap && index < 0) index += extent;
+    if (index < 0) return 0;
+    return index < extent ? index : extent - 1;
+}
+
+/* ---- what every kernel of a layer requires of shapes and dtypes ---- */
+bool matmul_shapes_fit(const bound_step *step, reason *why);
+bool conv_fits(const bound_step *step, reason *why);
+bool attention_fits(const bound_step *step, reason *why);
+
+/* The functions that kernels.def names. */
+#define KERNEL(layer, dtypes, isa, name, can_run, run, workspace, maker, tolerance)                                    \
+    bool can_run(const bound_step *step, reason *why);                                                                 \
+    void run(const kernel_call *call);                                                                                 \
+    size_t workspace(const bound_step *step);                                                                          \
+    extern const kernel_maker maker;
+#include "backend/cpu/kernels.def"
+#undef KERNEL
+
+#endif

@@ -1,0 +1,54 @@
+/* A prepared program (prepare.c) and how a call of it looks while it runs (execute.c). */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include "backend/cpu/barrier.h"
+#include "backend/cpu/cpu_int.h"
+
+typedef struct program_step {
+    const bound_step *step;
+    const kernel_row *row; /* NULL: CHECK_INDEX */
+    void *data;            /* of the row's maker */
+    bool alone;            /* thread 0 runs it alone */
+    bool wait;             /* a barrier comes first */
+    bool test;             /* then the call ends if a check has failed */
+} program_step;
+
+typedef struct program_region { /* steps [first, end) */
+    uint32_t first, end, threads;
+    bool whole; /* one step of a library that has threads of its own */
+} program_region;
+
+typedef struct program { /* immutable */
+    program_step *steps;
+    program_region *regions;
+    uint32_t step_count, region_count;
+    uint32_t threads;        /* at most, in any region */
+    size_t thread_workspace; /* bytes of each thread */
+    size_t workspace_offset; /* of thread 0's in the call's workspace */
+    bool trace;
+} program;
+
+typedef struct check_failure { /* the first that a thread met */
+    _Alignas(64) uint32_t step;
+    int64_t position, value;
+} check_failure;
+
+typedef struct call_state { /* at the start of the call's workspace, followed by a check_failure for each thread */
+    barrier barrier;
+    _Alignas(64) atomic_uint failed_step; /* lowest step whose check failed; NONE */
+    bool library_failed;
+    uint32_t library_step;
+    check_failure failures[];
+} call_state;
+
+/* Records the first element in this thread's share that lies outside the step's extent. */
+void check_index(const kernel_call *call, uint32_t step, call_state *state);
+insitu_status check_report(const program *program, const call_state *state, insitu_diag *diag);
+
+insitu_status cpu_prepare(const bound_plan *bound, arena *arena, void **out_prepared, size_t *out_workspace_bytes,
+                          insitu_diag *diag);
+insitu_status cpu_run(const void *prepared, const backend_call *call, insitu_diag *diag);
+void cpu_release(void *prepared);
+
+#endif

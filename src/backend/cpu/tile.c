@@ -1,0 +1,215 @@
+/* Tiles: strided elements of any real dtype to contiguous numbers and back, with PyTorch's conversions.
+ *
+ * A float outside an integer type's range becomes what x86's conversion instructions give (the smallest number of the
+ * type that the instruction makes: 32 bits for i8, i16 and i32, 64 bits for the others), then is cut to the width. */
+#include "backend/cpu/cpu_int.h"
+
+compute compute_of(dtype type) {
+    if (type == DTYPE_F64) return COMPUTE_F64;
+    return dtype_is_float(type) ? COMPUTE_F32 : COMPUTE_I64;
+}
+
+float half_to_float(uint16_t bits) {
+    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, magnitude = bits & 0x7fff, word;
+    if (magnitude >= 0x7c00) { /* infinity, NaN */
+        word = sign | 0x7f800000 | (magnitude & 0x3ff) << 13;
+    } else if (magnitude >= 0x400) {
+        word = sign | ((magnitude << 13) + (112U << 23));
+    } else { /* a multiple of 2^-24 */
+        float value = (float)magnitude * 0x1p-24F;
+        memcpy(&word, &value, sizeof(word));
+        word |= sign;
+    }
+    float value;
+    memcpy(&value, &word, sizeof(value));
+    return value;
+}
+
+uint16_t float_to_half(float value) {
+    uint32_t word;
+    memcpy(&word, &value, sizeof(word));
+    uint32_t sign = word >> 16 & 0x8000, magnitude = word & 0x7fffffff;
+    if (magnitude > 0x7f800000) return (uint16_t)(sign | 0x7e00);
+    if (magnitude >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* 65520 and above round to infinity */
+    if (magnitude < 0x38800000) {                                  /* below 2^-14: adding 0.5 rounds to 2^-24 */
+        float shifted, absolute;
+        memcpy(&absolute, &magnitude, sizeof(absolute));
+        shifted = absolute + 0.5F;
+        uint32_t rounded;
+        memcpy(&rounded, &shifted, sizeof(rounded));
+        return (uint16_t)(sign | (rounded - 0x3f000000));
+    }
+    uint32_t odd = magnitude >> 13 & 1;
+    return (uint16_t)(sign | ((magnitude - (112U << 23) + 0xfff + odd) >> 13));
+}
+
+float bfloat_to_float(uint16_t bits) {
+    uint32_t word = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &word, sizeof(value));
+    return value;
+}
+
+uint16_t float_to_bfloat(float value) {
+    uint32_t word;
+    memcpy(&word, &value, sizeof(word));
+    if ((word & 0x7fffffff) > 0x7f800000) return 0x7fc0;
+    return (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
+}
+
+static int64_t double_to_i64(double value) {
+    return value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN;
+}
+static int64_t double_to_i32(double value) {
+    return value > -0x1p31 - 1 && value < 0x1p31 ? (int64_t)(int32_t)value : INT32_MIN;
+}
+
+/* ---- loads ---- */
+#define LOAD_LOOP(type, to, expression)                                                                                \
+    for (int64_t i = 0; i < count; i++, data += stride) {                                                              \
+        type value;                                                                                                    \
+        memcpy(&value, data, sizeof(value));                                                                           \
+        (to)[i] = (expression);                                                                                        \
+    }                                                                                                                  \
+    return;
+
+/* The integer types by dtype id and C type; the last column says how a 64-bit number is cut. */
+#define INTEGER_TYPES(X) X(U8, uint8_t) X(I8, int8_t) X(I16, int16_t) X(I32, int32_t) X(U16, uint16_t) X(U32, uint32_t)
+
+void tile_load_int(dtype type, const char *data, int64_t stride, int64_t count, int64_t *out) {
+    if (type == DTYPE_BOOL) { LOAD_LOOP(uint8_t, out, value != 0) }
+    if (type == DTYPE_I64) { LOAD_LOOP(int64_t, out, value) }
+#define X(id, ctype)                                                                                                   \
+    if (type == DTYPE_##id) { LOAD_LOOP(ctype, out, (int64_t)value) }
+    INTEGER_TYPES(X)
+#undef X
+}
+
+static void load_float(dtype type, const char *data, int64_t stride, int64_t count, float *out) {
+    if (type == DTYPE_F16) { LOAD_LOOP(uint16_t, out, half_to_float(value)) }
+    if (type == DTYPE_BF16) { LOAD_LOOP(uint16_t, out, bfloat_to_float(value)) }
+    if (stride == (int64_t)sizeof(float)) {
+        memcpy(out, data, (size_t)count * sizeof(float));
+        return;
+    }
+    LOAD_LOOP(float, out, value)
+}
+
+void tile_load(dtype type, const char *data, int64_t stride, int64_t count, tile *out) {
+    switch (compute_of(type)) {
+    case COMPUTE_F32: load_float(type, data, stride, count, out->f); return;
+    case COMPUTE_F64: { LOAD_LOOP(double, out->d, value) }
+    case COMPUTE_I64: tile_load_int(type, data, stride, count, out->i); return;
+    }
+}
+
+void tile_load_double(dtype type, const char *data, int64_t stride, int64_t count, double *out) {
+    if (type == DTYPE_F64) { LOAD_LOOP(double, out, value) }
+    if (type == DTYPE_F32) { LOAD_LOOP(float, out, (double)value) }
+    if (type == DTYPE_F16) { LOAD_LOOP(uint16_t, out, (double)half_to_float(value)) }
+    if (type == DTYPE_BF16) { LOAD_LOOP(uint16_t, out, (double)bfloat_to_float(value)) }
+    if (type == DTYPE_BOOL) { LOAD_LOOP(uint8_t, out, (double)(value != 0)) }
+    if (type == DTYPE_I64) { LOAD_LOOP(int64_t, out, (double)value) }
+#define X(id, ctype)                                                                                                   \
+    if (type == DTYPE_##id) { LOAD_LOOP(ctype, out, (double)value) }
+    INTEGER_TYPES(X)
+#undef X
+}
+
+/* ---- stores ---- */
+#define STORE_LOOP(type, expression)                                                                                   \
+    for (int64_t i = 0; i < count; i++, data += stride) {                                                              \
+        type value = (expression);                                                                                     \
+        memcpy(data, &value, sizeof(value));                                                                           \
+    }                                                                                                                  \
+    return;
+
+static void store_ints(dtype type, char *data, int64_t stride, int64_t count, const int64_t *from) {
+    if (type == DTYPE_BOOL) { STORE_LOOP(uint8_t, from[i] != 0) }
+    if (type == DTYPE_I64) { STORE_LOOP(int64_t, from[i]) }
+    if (type == DTYPE_F64) { STORE_LOOP(double, (double)from[i]) }
+    if (type == DTYPE_F32) { STORE_LOOP(float, (float)from[i]) }
+    if (type == DTYPE_F16) { STORE_LOOP(uint16_t, float_to_half((float)from[i])) }
+    if (type == DTYPE_BF16) { STORE_LOOP(uint16_t, float_to_bfloat((float)from[i])) }
+#define X(id, ctype)                                                                                                   \
+    if (type == DTYPE_##id) { STORE_LOOP(ctype, (ctype)(uint64_t)from[i]) }
+    INTEGER_TYPES(X)
+#undef X
+}
+
+static void store_floats(dtype type, char *data, int64_t stride, int64_t count, const float *from) {
+    if (type == DTYPE_F32) { STORE_LOOP(float, from[i]) }
+    if (type == DTYPE_F64) { STORE_LOOP(double, (double)from[i]) }
+    if (type == DTYPE_F16) { STORE_LOOP(uint16_t, float_to_half(from[i])) }
+    if (type == DTYPE_BF16) { STORE_LOOP(uint16_t, float_to_bfloat(from[i])) }
+    if (type == DTYPE_BOOL) { STORE_LOOP(uint8_t, from[i] != 0) }
+    if (type == DTYPE_I8) { STORE_LOOP(int8_t, (int8_t)double_to_i32((double)from[i])) }
+    if (type == DTYPE_I16) { STORE_LOOP(int16_t, (int16_t)double_to_i32((double)from[i])) }
+    if (type == DTYPE_I32) { STORE_LOOP(int32_t, (int32_t)double_to_i32((double)from[i])) }
+    if (type == DTYPE_I64) { STORE_LOOP(int64_t, double_to_i64((double)from[i])) }
+    if (type == DTYPE_U8) { STORE_LOOP(uint8_t, (uint8_t)double_to_i64((double)from[i])) }
+    if (type == DTYPE_U16) { STORE_LOOP(uint16_t, (uint16_t)double_to_i64((double)from[i])) }
+    if (type == DTYPE_U32) { STORE_LOOP(uint32_t, (uint32_t)double_to_i64((double)from[i])) }
+}
+
+static void store_doubles(dtype type, char *data, int64_t stride, int64_t count, const double *from) {
+    if (type == DTYPE_F32) { STORE_LOOP(float, (float)from[i]) }
+    if (type == DTYPE_F64) { STORE_LOOP(double, from[i]) }
+    if (type == DTYPE_F16) { STORE_LOOP(uint16_t, float_to_half((float)from[i])) }
+    if (type == DTYPE_BF16) { STORE_LOOP(uint16_t, float_to_bfloat((float)from[i])) }
+    if (type == DTYPE_BOOL) { STORE_LOOP(uint8_t, from[i] != 0) }
+    if (type == DTYPE_I8) { STORE_LOOP(int8_t, (int8_t)double_to_i32(from[i])) }
+    if (type == DTYPE_I16) { STORE_LOOP(int16_t, (int16_t)double_to_i32(from[i])) }
+    if (type == DTYPE_I32) { STORE_LOOP(int32_t, (int32_t)double_to_i32(from[i])) }
+    if (type == DTYPE_I64) { STORE_LOOP(int64_t, double_to_i64(from[i])) }
+    if (type == DTYPE_U8) { STORE_LOOP(uint8_t, (uint8_t)double_to_i64(from[i])) }
+    if (type == DTYPE_U16) { STORE_LOOP(uint16_t, (uint16_t)double_to_i64(from[i])) }
+    if (type == DTYPE_U32) { STORE_LOOP(uint32_t, (uint32_t)double_to_i64(from[i])) }
+}
+
+void tile_store(dtype type, char *data, int64_t stride, int64_t count, compute kind, const void *numbers) {
+    switch (kind) {
+    case COMPUTE_F32: store_floats(type, data, stride, count, numbers); return;
+    case COMPUTE_F64: store_doubles(type, data, stride, count, numbers); return;
+    case COMPUTE_I64: store_ints(type, data, stride, count, numbers); return;
+    }
+}
+
+void element_store_double(dtype type, char *data, double value) { store_doubles(type, data, 0, 1, &value); }
+void element_store_int(dtype type, char *data, int64_t value) { store_ints(type, data, 0, 1, &value); }
+
+double element_double(dtype type, const char *data) {
+    double value = 0;
+    tile_load_double(type, data, 0, 1, &value);
+    return value;
+}
+
+int64_t element_int(dtype type, const char *data) {
+    int64_t value = 0;
+    tile_load_int(type, data, 0, 1, &value);
+    return value;
+}
+
+void element_copy(uint32_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t count) {
+    if (to_stride == (int64_t)size && from_stride == (int64_t)size) {
+        memmove(to, from, (size_t)count * size);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++, to += to_stride, from += from_stride) {
+        switch (size) { /* constant sizes become single moves */
+        case 1: *to = *from; break;
+        case 2: memmove(to, from, 2); break;
+        case 4: memmove(to, from, 4); break;
+        case 8: memmove(to, from, 8); break;
+        default: memmove(to, from, size); break;
+        }
+    }
+}
+
+int64_t index_value(const bound_operand *operand, const char *data, int64_t position) {
+    for (uint32_t i = operand->rank; i-- > 0;) {
+        data += position % operand->sizes[i] * operand->strides[i] * (int64_t)dtype_size(operand->dtype);
+        position /= operand->sizes[i];
+    }
+    return element_int(operand->dtype, data);
+}
