@@ -1,0 +1,260 @@
+/* Emission: nodes in their final order -> steps of the plan, with the bytes that the counters count. */
+#include "plan/plan_int.h"
+
+typedef struct emitter {
+    planner *planner;
+    uint32_t capacity;
+} emitter;
+
+static sym zero(planner *planner) { return sym_int(planner->pool, 0); }
+
+/* Bytes of distinct elements: dimensions of stride 0 repeat. */
+static sym distinct_bytes(planner *planner, const tensor_type *type) {
+    sym bytes = sym_int(planner->pool, dtype_size(type->dtype));
+    for (uint32_t i = 0; i < type->shape.rank; i++) {
+        int64_t stride;
+        bool repeats = sym_constant(planner->pool, type->strides[i], &stride) && stride == 0;
+        if (!repeats) bytes = sym_mul(planner->pool, bytes, type->shape.sizes[i]);
+    }
+    return bytes;
+}
+
+static storage_kind kind_of(const planner *planner, const plan_operand *operand) {
+    return planner->plan->storages[operand->storage].kind;
+}
+
+static bool is_written(const planner *planner, const plan_operand *operand) {
+    return planner->storages[operand->storage].written;
+}
+
+static void use_storage(planner *planner, const plan_operand *operand) {
+    plan_storage *storage = &planner->plan->storages[operand->storage];
+    uint32_t step = planner->plan->step_count;
+    if (storage->last_step == NONE) storage->first_step = step;
+    storage->last_step = step;
+}
+
+static insitu_status new_step(emitter *emitter, plan_step **out_step) {
+    planner *planner = emitter->planner;
+    plan *plan = planner->plan;
+    TRY(arena_grow(&plan->arena, &plan->steps, &emitter->capacity, plan->step_count + 1, sizeof *plan->steps));
+    plan_step *step = &plan->steps[plan->step_count];
+    sym none = zero(planner);
+    *step = (plan_step){.extent = none, .state_written = none, .state_moved = none, .state_copied = none,
+                        .weight_read = none, .output_copied = none, .name = "", .source = ""};
+    *out_step = step;
+    return INSITU_OK;
+}
+
+/* Copies operands into the plan, notes the storages' lifetimes, counts weights; the step is then complete. */
+static insitu_status finish_step(emitter *emitter, plan_step *step, const plan_operand *results, uint32_t result_count,
+                                 const plan_operand *operands, uint32_t operand_count) {
+    planner *planner = emitter->planner;
+    plan *plan = planner->plan;
+    TRY(arena_copy(&plan->arena, results, result_count * sizeof *results, &step->results));
+    TRY(arena_copy(&plan->arena, operands, operand_count * sizeof *operands, &step->operands));
+    step->result_count = result_count;
+    step->operand_count = operand_count;
+    bool gathers = step->layer == LAYER_INDEX || step->layer == LAYER_GATHER;
+    bool writes = false;
+    for (uint32_t i = 0; i < result_count; i++) {
+        use_storage(planner, &results[i]);
+        writes |= is_written(planner, &results[i]);
+    }
+    for (uint32_t i = 0; i < operand_count; i++) {
+        use_storage(planner, &operands[i]);
+        if (kind_of(planner, &operands[i]) != STORAGE_WEIGHT) continue;
+        bool rows = gathers && i == 0 && result_count == 1;
+        sym bytes = rows ? layout_bytes(planner->pool, &results[0].type) : distinct_bytes(planner, &operands[i].type);
+        step->weight_read = sym_add(planner->pool, step->weight_read, bytes);
+    }
+    if (writes && plan->first_write == NONE) plan->first_write = plan->step_count;
+    plan->step_count++;
+    return INSITU_OK;
+}
+
+/* A copy step; sizes may differ (reshape), then one side is viewed with the other's sizes where that is possible. */
+static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_operand source, const char *name,
+                               const char *where, sym copied, sym output_copied) {
+    planner *planner = emitter->planner;
+    plan_step *step;
+    TRY(new_step(emitter, &step));
+    step->layer = LAYER_COPY;
+    step->name = name;
+    step->source = where;
+    step->state_copied = copied;
+    step->output_copied = output_copied;
+    tensor_type view;
+    if (!shape_same(&target.type.shape, &source.type.shape)) {
+        if (layout_reshape(planner->pool, &target.type, &source.type.shape, &view)) target.type = view;
+        else if (layout_reshape(planner->pool, &source.type, &target.type.shape, &view)) source.type = view;
+    }
+    if (is_written(planner, &target)) step->state_written = layout_bytes(planner->pool, &target.type);
+    return finish_step(emitter, step, &target, 1, &source, 1);
+}
+
+static plan_operand operand_of(const planner *planner, uint32_t layer, uint32_t operand) {
+    uint32_t aside = planner->layers[layer].set_aside[operand];
+    if (aside != NONE) return planner->copies[aside]->target;
+    return planner_place(planner, planner_layer(planner, layer)->operands[operand]);
+}
+
+/* Is a value that this copy stores one that the program computes (and not an input, a weight or another state)? */
+static bool is_computed(const planner *planner, tensor_id tensor) {
+    return !planner_tensor(planner, planner_tensor(planner, tensor)->root)->fixed;
+}
+
+/* The copy of its operand that an update makes which can't take it over. */
+static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_operand *result) {
+    planner *planner = emitter->planner;
+    const layer *layer = planner_layer(planner, index);
+    plan_operand operand = operand_of(planner, index, 0);
+    bool copied = is_written(planner, &operand) ||
+                  (is_written(planner, result) && is_computed(planner, layer->operands[0]));
+    sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
+    return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));
+}
+
+static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_operand *result, uint32_t first) {
+    planner *planner = emitter->planner;
+    const layer *layer = planner_layer(planner, index);
+    for (uint32_t i = first; i < layer->operand_count; i++) {
+        plan_operand part = {.storage = result->storage};
+        if (planner->layers[index].in_part[i]) continue;
+        if (!layout_part(planner->pool, planner->network, layer, i, &result->type, &part.type))
+            FAIL(planner->diag, INSITU_INTERNAL, "'%s' has no part %u", layer->name, i);
+        TRY(emit_copy(emitter, part, operand_of(planner, index, i), layer->name, layer->source, zero(planner),
+                      zero(planner)));
+    }
+    return INSITU_OK;
+}
+
+sym update_bytes(planner *planner, uint32_t index) {
+    const layer *layer = planner_layer(planner, index);
+    uint32_t counted = layer->kind == LAYER_INDEX_UPDATE ? 1 : layer->kind == LAYER_SCATTER_UPDATE ? 2 : 0;
+    const network_tensor *elements = network_tensor_of(planner->network, layer->operands[counted]);
+    dtype type = network_tensor_of(planner->network, layer->results[0])->dtype;
+    return sym_mul(planner->pool, shape_numel(planner->pool, &elements->shape),
+                   sym_int(planner->pool, dtype_size(type)));
+}
+
+static insitu_status copy_attrs(planner *planner, const layer *layer, const attr **out_attrs) {
+    uint32_t count = layer_info_of(layer->kind)->attr_count;
+    attr *attrs;
+    TRY(arena_array(&planner->plan->arena, count, sizeof *attrs, &attrs));
+    for (uint32_t i = 0; i < count; i++) {
+        attrs[i] = layer->attrs[i];
+        if (attrs[i].kind != ATTR_KIND_SYMS) continue;
+        TRY(arena_copy(&planner->plan->arena, layer->attrs[i].list.items,
+                       layer->attrs[i].list.count * sizeof *layer->attrs[i].list.items, &attrs[i].list.items));
+    }
+    *out_attrs = attrs;
+    return INSITU_OK;
+}
+
+static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const plan_operand *results) {
+    planner *planner = emitter->planner;
+    const layer *layer = planner_layer(planner, index);
+    plan_operand *operands;
+    plan_step *step;
+    TRY(arena_array(&planner->scratch, layer->operand_count + 1, sizeof *operands, &operands));
+    for (uint32_t i = 0; i < layer->operand_count; i++) operands[i] = operand_of(planner, index, i);
+    TRY(new_step(emitter, &step));
+    step->layer = layer->kind;
+    step->name = layer->name;
+    step->source = layer->source;
+    TRY(copy_attrs(planner, layer, &step->attrs));
+    bool update = kind_has(layer->kind, TRAIT_UPDATE);
+    if (update) operands[0] = results[0];
+    for (uint32_t i = 0; i < layer->result_count; i++) {
+        if (!is_written(planner, &results[i])) continue;
+        sym bytes = update ? update_bytes(planner, index) : layout_bytes(planner->pool, &results[i].type);
+        step->state_written = sym_add(planner->pool, step->state_written, bytes);
+    }
+    if (layer->kind == LAYER_SHIFT_UPDATE && is_written(planner, &results[0])) {
+        sym added = shape_numel(planner->pool, &network_tensor_of(planner->network, layer->operands[1])->shape);
+        sym size = sym_int(planner->pool, dtype_size(results[0].type.dtype));
+        step->state_moved = sym_sub(planner->pool, step->state_written, sym_mul(planner->pool, added, size));
+    }
+    return finish_step(emitter, step, results, layer->result_count, operands, layer->operand_count);
+}
+
+static insitu_status emit_layer(emitter *emitter, uint32_t index) {
+    planner *planner = emitter->planner;
+    const layer *layer = planner_layer(planner, index);
+    const layer_plan *decided = &planner->layers[index];
+    if (decided->makes_view || layer->kind == LAYER_EMPTY) return INSITU_OK;
+    plan_operand *results;
+    TRY(arena_array(&planner->scratch, layer->result_count + 1, sizeof *results, &results));
+    for (uint32_t i = 0; i < layer->result_count; i++) results[i] = planner_place(planner, layer->results[i]);
+    if (layer_is_copy(planner, index)) {
+        if (decided->takes_operand) return INSITU_OK;
+        return emit_copy(emitter, results[0], operand_of(planner, index, 0), layer->name, layer->source, zero(planner),
+                         zero(planner));
+    }
+    if (layer->kind == LAYER_CONCAT) return emit_parts(emitter, index, &results[0], 0);
+    if (kind_has(layer->kind, TRAIT_UPDATE) && !decided->takes_operand) TRY(emit_whole(emitter, index, &results[0]));
+    if (layer->kind == LAYER_SLICE_UPDATE) return emit_parts(emitter, index, &results[0], 1);
+    return emit_layer_step(emitter, index, results);
+}
+
+static insitu_status emit_planned_copy(emitter *emitter, const planned_copy *copy) {
+    planner *planner = emitter->planner;
+    plan_operand source = copy->set_aside != NONE ? planner->copies[copy->set_aside]->target
+                                                  : planner_place(planner, copy->source);
+    sym bytes = layout_bytes(planner->pool, &copy->target.type), none = zero(planner);
+    const network_tensor *tensor = network_tensor_of(planner->network, copy->source);
+    bool from_caller = !is_computed(planner, copy->source);
+    bool copied = copy->purpose == COPY_SET_ASIDE || (copy->purpose == COPY_WRITE_BACK && !from_caller);
+    bool output = copy->purpose == COPY_OUTPUT && from_caller;
+    return emit_copy(emitter, copy->target, source, tensor->name, "", copied ? bytes : none, output ? bytes : none);
+}
+
+static insitu_status emit_check(emitter *emitter, const plan_node *node) {
+    planner *planner = emitter->planner;
+    const layer *layer = planner_layer(planner, node->index);
+    index_operand indexed[MAX_RANK];
+    uint32_t count = layer_index_operands(planner->pool, layer->kind, layer->attrs, layer->operand_count, indexed);
+    plan_step *step;
+    for (uint32_t i = 0; i < count; i++) {
+        if (indexed[i].operand != node->operand) continue;
+        plan_operand operand = planner_place(planner, layer->operands[node->operand]);
+        TRY(new_step(emitter, &step));
+        step->kind = STEP_CHECK_INDEX;
+        step->layer = layer->kind;
+        step->name = layer->name;
+        step->source = layer->source;
+        step->extent = network_tensor_of(planner->network, layer->operands[0])->shape.sizes[indexed[i].dim];
+        step->wrap = indexed[i].wrap;
+        TRY(finish_step(emitter, step, NULL, 0, &operand, 1));
+    }
+    return INSITU_OK;
+}
+
+insitu_status emit_steps(planner *planner) {
+    emitter emitter = {.planner = planner};
+    plan *plan = planner->plan;
+    uint32_t count = planner->order.node_count;
+    uint32_t *keys, *nodes;
+    TRY(arena_array(&planner->scratch, count + 1, sizeof *keys, &keys));
+    TRY(arena_array(&planner->scratch, count + 1, sizeof *nodes, &nodes));
+    for (uint32_t i = 0; i < count; i++) keys[i] = planner->nodes[i].key;
+    TRY(order_sort(&planner->order, keys, &planner->scratch, nodes));
+    for (uint32_t i = 0; i < plan->storage_count; i++) plan->storages[i].last_step = NONE;
+    plan->first_write = NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        const plan_node *node = &planner->nodes[nodes[i]];
+        if (node->kind == NODE_LAYER) TRY(emit_layer(&emitter, node->index));
+        if (node->kind == NODE_CHECK) TRY(emit_check(&emitter, node));
+        if (node->kind == NODE_COPY && planner->copies[node->index]->active)
+            TRY(emit_planned_copy(&emitter, planner->copies[node->index]));
+    }
+    if (plan->first_write == NONE) plan->first_write = plan->step_count;
+    for (uint32_t i = 0; i < plan->storage_count; i++) {
+        plan_storage *storage = &plan->storages[i];
+        if (storage->last_step != NONE) continue;
+        storage->first_step = storage->last_step = 0;
+        if (storage->kind == STORAGE_ARENA) storage->bytes = zero(planner);
+    }
+    return INSITU_OK;
+}

@@ -1,0 +1,218 @@
+/* Placement of final values (state tensors and mutated inputs) and of results.
+ *
+ * A final value is first tried in the tensor's own memory, where old values that are needed later are set aside: copied
+ * into the arena before they are stored over. If that is impossible, or moves more bytes than the tensor has, the value
+ * is built elsewhere and written back by a copy after the last reader of the old value. */
+#include "plan/plan_int.h"
+#include <stdlib.h>
+
+/* ---- setting old values aside ---- */
+
+int64_t planner_set_aside_bytes(planner *planner, uint32_t first_copy) {
+    int64_t sum = 0, bytes;
+    for (uint32_t i = first_copy; i < planner->copy_count; i++) {
+        const planned_copy *copy = planner->copies[i];
+        if (!copy->active || copy->purpose != COPY_SET_ASIDE) continue;
+        if (!sym_constant(planner->pool, layout_bytes(planner->pool, &copy->target.type), &bytes)) return INT64_MAX;
+        if (!checked_add(sum, bytes, &sum)) return INT64_MAX;
+    }
+    return sum;
+}
+
+static uint32_t find_set_aside(const planner *planner, uint32_t tensor) {
+    for (uint32_t i = 0; i < planner->copy_count; i++)
+        if (planner->copies[i]->active && planner->copies[i]->purpose == COPY_SET_ASIDE &&
+            planner->copies[i]->source.index == tensor)
+            return i;
+    return NONE;
+}
+
+/* The reader reads a copy of the tensor that is made before it is stored over. *out_done false: it can't. */
+static insitu_status set_aside(planner *planner, const conflict *conflict, bool *out_done) {
+    const plan_node *reader = &planner->nodes[conflict->reader];
+    *out_done = false;
+    if (conflict->tensor == NONE || (reader->kind != NODE_LAYER && reader->kind != NODE_COPY)) return INSITU_OK;
+    if (reader->kind == NODE_COPY && planner->copies[reader->index]->purpose == COPY_SET_ASIDE) return INSITU_OK;
+    tensor_id tensor = {conflict->tensor};
+    uint32_t copy = find_set_aside(planner, conflict->tensor);
+    if (copy == NONE) {
+        plan_operand target;
+        layout_dense(planner->pool, planner->network->tensors[tensor.index].dtype,
+                     &planner->network->tensors[tensor.index].shape, &target.type);
+        TRY(planner_add_storage(planner, STORAGE_ARENA, 0, layout_bytes(planner->pool, &target.type),
+                                &target.storage));
+        TRY(planner_add_copy(planner, COPY_SET_ASIDE, tensor, &target, NONE, &copy));
+    }
+    TRY(order_add(&planner->order, planner->copies[copy]->node, conflict->reader, out_done));
+    if (!*out_done) return INSITU_OK;
+    if (reader->kind == NODE_COPY) return planner_set(planner, &planner->copies[reader->index]->set_aside, copy);
+    const layer *layer = planner_layer(planner, reader->index);
+    for (uint32_t i = 0; i < layer->operand_count; i++)
+        if (layer->operands[i].index == conflict->tensor && !planner->layers[reader->index].in_part[i])
+            TRY(planner_set(planner, &planner->layers[reader->index].set_aside[i], copy));
+    return INSITU_OK;
+}
+
+/* One more set-aside a round; every reader is redirected at most once, which bounds the rounds. */
+insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict) {
+    for (;;) {
+        plan_mark mark = planner_mark(planner);
+        TRY(conflicts_check(planner, storage, out_ok, out_conflict));
+        if (*out_ok || !planner->storages[storage].written) return INSITU_OK;
+        planner_undo(planner, mark);
+        bool done;
+        TRY(set_aside(planner, out_conflict, &done));
+        if (!done) return INSITU_OK;
+    }
+}
+
+/* ---- final values ---- */
+
+static insitu_status describe_conflict(planner *planner, const conflict *conflict, const char **out_text) {
+    const char *reader = "", *writer = "";
+    if (conflict->reader == NONE) {
+        *out_text = "its new value has another layout than the tensor";
+        return INSITU_OK;
+    }
+    if (conflict->reader == planner->barrier) {
+        *out_text = "a bounds check needs the new value before anything may be written";
+        return INSITU_OK;
+    }
+    if (conflict->reader == planner->end) {
+        *out_text = "its old value is returned, or is another tensor's new value";
+        return INSITU_OK;
+    }
+    TRY(node_describe(planner, conflict->reader, &reader));
+    if (conflict->writer != NONE) TRY(node_describe(planner, conflict->writer, &writer));
+    return arena_printf(&planner->plan->arena, out_text, "%s reads the old value after %s writes", reader, writer);
+}
+
+static insitu_status own_set_asides(planner *planner, uint32_t first_copy, uint32_t index) {
+    final_value *final = &planner->finals[index];
+    for (uint32_t i = first_copy; i < planner->copy_count; i++) {
+        planned_copy *copy = planner->copies[i];
+        if (!copy->active || copy->purpose != COPY_SET_ASIDE) continue;
+        copy->final = index;
+        const char *reader = "a later layer";
+        for (uint32_t n = 0; n < planner->order.node_count; n++) {
+            const plan_node *node = &planner->nodes[n];
+            bool reads = node->kind == NODE_COPY && planner->copies[node->index]->set_aside == i;
+            for (uint32_t k = 0; node->kind == NODE_LAYER && k < planner_layer(planner, node->index)->operand_count; k++)
+                reads |= planner->layers[node->index].set_aside[k] == i;
+            if (!reads) continue;
+            TRY(node_describe(planner, n, &reader));
+            break;
+        }
+        TRY(arena_printf(&planner->plan->arena, &final->reason, "%s reads the old value after the write", reader));
+    }
+    return INSITU_OK;
+}
+
+static insitu_status write_back(planner *planner, uint32_t index) {
+    final_value *final = &planner->finals[index];
+    uint32_t copy;
+    bool ok;
+    conflict conflict;
+    TRY(planner_add_copy(planner, COPY_WRITE_BACK, final->next, &final->place, index, &copy));
+    TRY(planner_add_end_read(planner, NONE, copy));
+    TRY(place_settle(planner, final->place.storage, &ok, &conflict));
+    uint32_t source = planner_tensor(planner, final->next)->storage;
+    if (ok && source != NONE) TRY(place_settle(planner, source, &ok, &conflict));
+    if (!ok) FAIL(planner->diag, INSITU_UNSUPPORTED, "no schedule writes the new value of '%s' back", final->name);
+    return INSITU_OK;
+}
+
+static insitu_status place_final(planner *planner, uint32_t index) {
+    final_value *final = &planner->finals[index];
+    uint32_t first_copy = planner->copy_count;
+    plan_mark mark = planner_mark(planner);
+    conflict conflict = {NONE, NONE, NONE};
+    bool in_place = !planner->options.no_inplace || final->next.index == final->start.index;
+    TRY(planner_add_end_read(planner, final->next.index, NONE));
+    if (in_place) TRY(place_at(planner, final->next, &final->place, &in_place, &conflict));
+    if (in_place) TRY(place_settle(planner, final->place.storage, &in_place, &conflict));
+    if (in_place && planner_set_aside_bytes(planner, first_copy) <= final->bytes) {
+        final->in_place = true;
+        return own_set_asides(planner, first_copy, index);
+    }
+    planner_undo(planner, mark);
+    if (planner->options.no_inplace) final->reason = "in-place updates are switched off";
+    else TRY(describe_conflict(planner, &conflict, &final->reason));
+    TRY(write_back(planner, index));
+    return own_set_asides(planner, first_copy, index);
+}
+
+static int by_bytes(const void *a, const void *b) {
+    const final_value *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return x->is_input != y->is_input ? (x->is_input < y->is_input ? -1 : 1) : (x->index < y->index ? -1 : 1);
+}
+
+insitu_status place_finals(planner *planner) {
+    qsort(planner->finals, planner->final_count, sizeof *planner->finals, by_bytes);
+    for (uint32_t i = 0; i < planner->final_count; i++) TRY(place_final(planner, i));
+    return INSITU_OK;
+}
+
+/* ---- results ---- */
+
+/* A state tensor, a mutated input, or a view of one is returned as itself, if it is intact at the end. */
+static insitu_status return_alias(planner *planner, tensor_id tensor, bool *out_done) {
+    plan_operand place = planner_place(planner, tensor);
+    conflict ignored;
+    *out_done = place.storage != NONE && planner->storages[place.storage].written;
+    if (!*out_done) return INSITU_OK;
+    plan_mark mark = planner_mark(planner);
+    TRY(planner_add_end_read(planner, tensor.index, NONE));
+    TRY(conflicts_check(planner, place.storage, out_done, &ignored));
+    if (!*out_done) planner_undo(planner, mark);
+    return INSITU_OK;
+}
+
+/* A final value that was written back lies in its state as well as elsewhere. */
+static const final_value *written_back(const planner *planner, tensor_id tensor) {
+    for (uint32_t i = 0; i < planner->final_count; i++)
+        if (!planner->finals[i].in_place && planner->finals[i].next.index == tensor.index) return &planner->finals[i];
+    return NULL;
+}
+
+static insitu_status place_output(planner *planner, uint32_t index) {
+    const network_output *output = &planner->network->outputs[index];
+    plan_output *planned = &planner->plan->outputs[index];
+    bool done;
+    conflict conflict;
+    const final_value *final = written_back(planner, output->tensor);
+    if (final) {
+        planned->operand = final->place;
+        return INSITU_OK;
+    }
+    TRY(return_alias(planner, output->tensor, &done));
+    if (done) {
+        planned->operand = planner_place(planner, output->tensor);
+        return INSITU_OK;
+    }
+    const network_tensor *tensor = network_tensor_of(planner->network, output->tensor);
+    plan_operand place;
+    layout_dense(planner->pool, tensor->dtype, &tensor->shape, &place.type);
+    TRY(planner_add_storage(planner, STORAGE_OUTPUT, index, layout_bytes(planner->pool, &place.type), &place.storage));
+    planned->operand = place;
+    if (planner_tensor(planner, output->tensor)->storage == NONE) {
+        plan_mark mark = planner_mark(planner);
+        TRY(planner_add_end_read(planner, output->tensor.index, NONE));
+        TRY(place_at(planner, output->tensor, &place, &done, &conflict));
+        if (done) return INSITU_OK;
+        planner_undo(planner, mark);
+    }
+    TRY(planner_add_copy(planner, COPY_OUTPUT, output->tensor, &place, NONE, &planner->output_copies[index]));
+    uint32_t source = planner_tensor(planner, output->tensor)->storage;
+    if (source == NONE) return INSITU_OK;
+    TRY(place_settle(planner, source, &done, &conflict));
+    if (!done) FAIL(planner->diag, INSITU_UNSUPPORTED, "no schedule keeps the value of '%s'", output->name);
+    return INSITU_OK;
+}
+
+insitu_status place_outputs(planner *planner) {
+    for (uint32_t i = 0; i < planner->network->output_count; i++)
+        if (planner->network->outputs[i].kind == OUTPUT_TENSOR) TRY(place_output(planner, i));
+    return INSITU_OK;
+}

@@ -1,0 +1,227 @@
+/* Private to plan/: what the planner knows while it decides where each tensor lives and in which order layers run.
+ *
+ * Decisions are made top-down: first the state tensors' final values are placed in the states' own memory, then the
+ * outputs, then every other tensor from the last layer to the first. A tensor that is placed pulls what it is made of
+ * into its own memory where that is possible: the operand that an update replaces elements of, the parts of a concat,
+ * the source of a slice update. Each placement is a trial: conflicts.c adds the order that it needs (a reader of an old
+ * value before the writer of the new one), and the trial is undone if no order exists. */
+#ifndef PLAN_INT_H
+#define PLAN_INT_H
+
+#include "plan/plan.h"
+
+/* ---- layouts (layout.c) ---- */
+void layout_dense(sym_pool *pool, dtype type, const shape *shape, tensor_type *out);
+bool layout_same(sym_pool *pool, const tensor_type *a, const tensor_type *b);
+/* The layout of a view layer's result over its operand's memory; false if it can't be a view of that. */
+bool layout_view(sym_pool *pool, const network *network, const layer *layer, const tensor_type *in, tensor_type *out);
+/* The operand's layout that gives the result this one; false if none does (slices, repeats). */
+bool layout_unview(sym_pool *pool, const network *network, const layer *layer, const tensor_type *out,
+                   tensor_type *in);
+/* The part of a concat's result that an operand fills, or of a slice_update's result that its source fills. */
+bool layout_part(sym_pool *pool, const network *network, const layer *layer, uint32_t operand,
+                 const tensor_type *result, tensor_type *out);
+/* The same elements in row-major order under other sizes. */
+bool layout_reshape(sym_pool *pool, const tensor_type *in, const shape *shape, tensor_type *out);
+sym layout_bytes(sym_pool *pool, const tensor_type *type); /* elements times their size */
+
+/* ---- regions (region.c) ---- */
+/* False only if the two views of one storage provably have no byte in common. */
+bool region_overlaps(sym_pool *pool, const tensor_type *a, const tensor_type *b);
+
+/* ---- order (order.c): the partial order of nodes, with its transitive closure, and undo ---- */
+typedef struct edge {
+    uint32_t from, to;
+} edge;
+typedef struct order {
+    arena *arena;
+    uint64_t *before; /* row i: the nodes that must run before node i; words words a row */
+    bool *has_successor; /* each node: some node was ever put after it */
+    uint32_t words, node_count, node_capacity;
+    edge *edges;
+    uint32_t edge_count, edge_capacity;
+    struct order_change {
+        uint64_t *word;
+        uint64_t old;
+    } *changes;
+    uint32_t change_count, change_capacity;
+} order;
+typedef struct order_mark {
+    uint32_t edge_count, change_count;
+} order_mark;
+MUST_CHECK insitu_status order_init(order *order, arena *arena, uint32_t node_capacity);
+MUST_CHECK insitu_status order_add_node(order *order, uint32_t *out_node);
+bool order_is_before(const order *order, uint32_t first, uint32_t second);
+/* *out_possible false, and nothing changed, if second must already run before first (or is first). */
+MUST_CHECK insitu_status order_add(order *order, uint32_t first, uint32_t second, bool *out_possible);
+order_mark order_position(const order *order);
+void order_undo(order *order, order_mark mark);
+/* All nodes in an order that keeps the edges, the smallest key first wherever there is a choice. */
+MUST_CHECK insitu_status order_sort(const order *order, const uint32_t *keys, arena *scratch, uint32_t *out_nodes);
+
+/* ---- the planner's state ---- */
+/* Decisions are 32-bit words, changed through planner_set alone, so that a trial can be undone. */
+typedef struct tensor_plan {
+    tensor_id root;        /* the tensor whose memory it views; itself if it has memory of its own */
+    layer_id view;         /* a view: the layer that makes it */
+    tensor_type type;      /* its layout: dense (or a view of that) until it is placed */
+    tensor_type unplaced;  /* the layout that it has while it is not placed */
+    uint32_t storage;      /* decision; NONE: not placed */
+    uint32_t member_next;  /* decision: next tensor in the same storage; NONE */
+    uint32_t family_next;  /* next view of the same root; NONE */
+    uint32_t family_last;  /* of a root: the last of its family */
+    bool fixed;            /* an input, state or constant */
+} tensor_plan;
+
+typedef struct use { /* one operand of one layer */
+    layer_id layer;
+    uint32_t operand;
+} use;
+
+typedef struct layer_plan {
+    uint32_t node;
+    bool makes_view;         /* its result is a view of its operand's memory: no step */
+    uint32_t takes_operand;  /* decision. update: works in operand 0's memory; copy: its operand already lies there */
+    uint32_t *in_part;       /* decision, each operand: it already lies in its part of the result */
+    uint32_t *set_aside;     /* decision, each operand: copy (index) that is read in its stead; NONE */
+} layer_plan;
+
+typedef enum copy_purpose { COPY_SET_ASIDE, COPY_WRITE_BACK, COPY_OUTPUT } copy_purpose;
+typedef struct planned_copy { /* a copy that the planner inserts */
+    copy_purpose purpose;
+    uint32_t active;    /* decision */
+    uint32_t node;
+    tensor_id source;
+    uint32_t set_aside; /* decision: another copy that is read in the source's stead; NONE */
+    plan_operand target;
+    uint32_t final;     /* the final for whose sake it is made; NONE */
+} planned_copy;
+
+typedef enum node_kind { NODE_LAYER, NODE_COPY, NODE_CHECK, NODE_BARRIER, NODE_END } node_kind;
+typedef struct plan_node {
+    node_kind kind;
+    uint32_t index;   /* layer, copy; CHECK: the layer */
+    uint32_t operand; /* CHECK: the index operand */
+    uint32_t key;     /* where it stands if nothing forbids it */
+} plan_node;
+
+typedef struct final_value { /* a state tensor (or mutated input) and its value when the call ends */
+    const char *name;
+    bool is_input;
+    uint32_t index; /* state or input */
+    tensor_id start, next;
+    plan_operand place;
+    int64_t bytes;        /* INT64_MAX if symbolic */
+    bool in_place;        /* next is computed in the tensor's own memory */
+    const char *reason;   /* why something is copied for it; NULL */
+} final_value;
+
+typedef struct storage_plan {
+    uint32_t members; /* decision: first tensor in it; NONE */
+    bool written;     /* a state, or an input that the program mutates: writes wait for the barrier */
+} storage_plan;
+
+typedef struct end_read { /* what must be intact when the call ends */
+    uint32_t active;  /* decision */
+    uint32_t tensor;  /* NONE: the target of a copy */
+    uint32_t copy;
+} end_read;
+
+typedef struct plan_change {
+    uint32_t *word;
+    uint32_t old;
+} plan_change;
+typedef struct plan_mark {
+    order_mark order;
+    uint32_t change_count;
+} plan_mark;
+
+typedef struct planner {
+    network *network;
+    plan *plan;
+    sym_pool *pool; /* the plan's */
+    arena scratch;
+    plan_options options;
+    insitu_diag *diag;
+    tensor_plan *tensors;
+    layer_plan *layers;  /* by layer id */
+    uint32_t *use_start; /* uses of tensor t: uses[use_start[t]] .. uses[use_start[t + 1]] */
+    use *uses;
+    storage_plan *storages; /* beside plan->storages */
+    uint32_t storage_capacity, plan_storage_capacity;
+    plan_node *nodes;
+    uint32_t node_capacity;
+    planned_copy **copies;
+    uint32_t copy_count, copy_capacity;
+    end_read **end_reads;
+    uint32_t end_read_count, end_read_capacity;
+    final_value *finals;
+    uint32_t final_count;
+    uint32_t *output_copies; /* each output: its copy, or NONE */
+    uint32_t barrier, end;   /* nodes */
+    order order;
+    plan_change *changes;
+    uint32_t change_count, change_capacity;
+    struct conflict_work *work; /* buffers of conflict.c, reused */
+} planner;
+
+MUST_CHECK insitu_status planner_set(planner *planner, uint32_t *word, uint32_t value);
+plan_mark planner_mark(const planner *planner);
+void planner_undo(planner *planner, plan_mark mark);
+MUST_CHECK insitu_status planner_add_storage(planner *planner, storage_kind kind, uint32_t index, sym bytes,
+                                             uint32_t *out_storage);
+MUST_CHECK insitu_status planner_add_node(planner *planner, node_kind kind, uint32_t index, uint32_t key,
+                                          uint32_t *out_node);
+/* The copy runs after what makes its source. One that was undone is used again, under its old number: callers that count
+ * copies from a number on see a set-aside only if it is new, so first_copy must be taken before any trial. */
+MUST_CHECK insitu_status planner_add_copy(planner *planner, copy_purpose purpose, tensor_id source,
+                                          const plan_operand *target, uint32_t final, uint32_t *out_copy);
+MUST_CHECK insitu_status planner_add_end_read(planner *planner, uint32_t tensor, uint32_t copy);
+static inline const layer *planner_layer(const planner *planner, uint32_t index) {
+    return &planner->network->layers[index];
+}
+static inline tensor_plan *planner_tensor(const planner *planner, tensor_id tensor) {
+    return &planner->tensors[tensor.index];
+}
+static inline plan_operand planner_place(const planner *planner, tensor_id tensor) {
+    return (plan_operand){planner->tensors[tensor.index].storage, planner->tensors[tensor.index].type};
+}
+static inline bool kind_has(layer_kind kind, uint32_t trait) { return (layer_info_of(kind)->traits & trait) != 0; }
+/* A layer whose result has its operand's elements, and which is no view: copy, and reshape of what has no such view. */
+bool layer_is_copy(const planner *planner, uint32_t layer);
+bool tensor_is_root(const planner *planner, tensor_id tensor);
+uint32_t tensor_node(const planner *planner, tensor_id tensor); /* of the layer that makes it; NONE: fixed */
+
+/* ---- placement (place.c, place_final.c) ---- */
+/* Puts the tensor at exactly this place, by placing its root, and pulls in what that is made of: *out_done false, and
+ * nothing changed, if impossible; *out_conflict then tells why (reader NONE: the layouts do not allow it). */
+typedef struct conflict { /* a read that no order saves */
+    uint32_t reader; /* node; NONE */
+    uint32_t tensor;
+    uint32_t writer; /* node */
+} conflict;
+MUST_CHECK insitu_status place_at(planner *planner, tensor_id tensor, const plan_operand *target, bool *out_done,
+                                  conflict *out_conflict);
+/* Checks a storage after something that reads or writes it was added; sets old values aside where it is a state's. */
+MUST_CHECK insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict);
+/* Bytes of old values that the copies from number first_copy on set aside; INT64_MAX if symbolic. */
+int64_t planner_set_aside_bytes(planner *planner, uint32_t first_copy);
+MUST_CHECK insitu_status place_finals(planner *planner);  /* state tensors and mutated inputs */
+MUST_CHECK insitu_status place_outputs(planner *planner);
+MUST_CHECK insitu_status place_rest(planner *planner);
+
+/* ---- conflicts (conflict.c) ---- */
+/* Adds the order that what lies in a storage needs. *out_ok false: impossible; the order may then be partly extended
+ * (the caller undoes it) and *out_conflict names the read and the write. */
+MUST_CHECK insitu_status conflicts_check(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict);
+MUST_CHECK insitu_status conflicts_init(planner *planner);
+
+/* ---- emission (emit.c, report.c) ---- */
+MUST_CHECK insitu_status emit_steps(planner *planner);
+MUST_CHECK insitu_status report_build(planner *planner);
+/* Bytes that an update stores in place. */
+sym update_bytes(planner *planner, uint32_t layer);
+/* "mul_3 (model.py:41)" */
+MUST_CHECK insitu_status node_describe(planner *planner, uint32_t node, const char **out_text);
+
+#endif

@@ -1,0 +1,125 @@
+/* The planner's tables: storages, nodes, copies, decisions with undo. */
+#include "plan/plan_int.h"
+
+insitu_status planner_set(planner *planner, uint32_t *word, uint32_t value) {
+    if (*word == value) return INSITU_OK;
+    TRY(arena_grow(&planner->scratch, &planner->changes, &planner->change_capacity, planner->change_count + 1,
+                   sizeof *planner->changes));
+    planner->changes[planner->change_count++] = (plan_change){word, *word};
+    *word = value;
+    return INSITU_OK;
+}
+
+plan_mark planner_mark(const planner *planner) {
+    return (plan_mark){order_position(&planner->order), planner->change_count};
+}
+
+void planner_undo(planner *planner, plan_mark mark) {
+    order_undo(&planner->order, mark.order);
+    while (planner->change_count > mark.change_count) {
+        planner->change_count--;
+        *planner->changes[planner->change_count].word = planner->changes[planner->change_count].old;
+    }
+}
+
+insitu_status planner_add_storage(planner *planner, storage_kind kind, uint32_t index, sym bytes,
+                                  uint32_t *out_storage) {
+    plan *plan = planner->plan;
+    uint32_t count = plan->storage_count;
+    if (count == planner->storage_capacity) FAIL(planner->diag, INSITU_INTERNAL, "too many storages");
+    plan->storages[count] = (plan_storage){.kind = kind, .index = index, .bytes = bytes};
+    planner->storages[count] = (storage_plan){.members = NONE};
+    plan->storage_count++;
+    *out_storage = count;
+    return INSITU_OK;
+}
+
+insitu_status planner_add_node(planner *planner, node_kind kind, uint32_t index, uint32_t key, uint32_t *out_node) {
+    TRY(order_add_node(&planner->order, out_node));
+    planner->nodes[*out_node] = (plan_node){.kind = kind, .index = index, .key = key};
+    return INSITU_OK;
+}
+
+uint32_t tensor_node(const planner *planner, tensor_id tensor) {
+    if (planner->tensors[tensor.index].fixed) return NONE;
+    return planner->layers[planner->network->tensors[tensor.index].producer.index].node;
+}
+
+bool tensor_is_root(const planner *planner, tensor_id tensor) {
+    return planner->tensors[tensor.index].root.index == tensor.index;
+}
+
+bool layer_is_copy(const planner *planner, uint32_t layer) {
+    layer_kind kind = planner_layer(planner, layer)->kind;
+    return kind == LAYER_COPY || (kind_has(kind, TRAIT_VIEW) && !planner->layers[layer].makes_view);
+}
+
+static insitu_status order_copy(planner *planner, planned_copy *copy) {
+    bool possible = true;
+    const plan_node *maker = NULL;
+    if (copy->source.index != NONE && !planner_tensor(planner, copy->source)->fixed) {
+        uint32_t node = tensor_node(planner, copy->source);
+        maker = &planner->nodes[node];
+        TRY(order_add(&planner->order, node, copy->node, &possible));
+    }
+    TRY(order_add(&planner->order, copy->node, planner->end, &possible));
+    planner->nodes[copy->node].key =
+        copy->purpose != COPY_SET_ASIDE ? planner->nodes[planner->end].key : maker ? maker->key : 0;
+    return INSITU_OK;
+}
+
+static insitu_status new_copy(planner *planner, copy_purpose purpose, tensor_id source, uint32_t *out_copy) {
+    for (uint32_t i = 0; i < planner->copy_count; i++) {
+        const planned_copy *old = planner->copies[i];
+        bool same = !old->active && old->purpose == purpose && old->source.index == source.index;
+        if (same && purpose == COPY_SET_ASIDE) {
+            *out_copy = i;
+            return INSITU_OK;
+        }
+    }
+    TRY(arena_grow(&planner->scratch, &planner->copies, &planner->copy_capacity, planner->copy_count + 1,
+                   sizeof *planner->copies));
+    planned_copy *copy;
+    TRY(arena_array(&planner->scratch, 1, sizeof *copy, &copy));
+    *copy = (planned_copy){.purpose = purpose, .source = source, .set_aside = NONE};
+    TRY(planner_add_node(planner, NODE_COPY, planner->copy_count, 0, &copy->node));
+    *out_copy = planner->copy_count;
+    planner->copies[planner->copy_count++] = copy;
+    return INSITU_OK;
+}
+
+insitu_status planner_add_copy(planner *planner, copy_purpose purpose, tensor_id source, const plan_operand *target,
+                               uint32_t final, uint32_t *out_copy) {
+    TRY(new_copy(planner, purpose, source, out_copy));
+    planned_copy *copy = planner->copies[*out_copy];
+    copy->target = *target;
+    copy->final = final;
+    TRY(planner_set(planner, &copy->active, true));
+    return order_copy(planner, copy);
+}
+
+insitu_status planner_add_end_read(planner *planner, uint32_t tensor, uint32_t copy) {
+    TRY(arena_grow(&planner->scratch, &planner->end_reads, &planner->end_read_capacity, planner->end_read_count + 1,
+                   sizeof *planner->end_reads));
+    end_read *read;
+    TRY(arena_array(&planner->scratch, 1, sizeof *read, &read));
+    *read = (end_read){.tensor = tensor, .copy = copy};
+    planner->end_reads[planner->end_read_count++] = read;
+    return planner_set(planner, &read->active, true);
+}
+
+insitu_status node_describe(planner *planner, uint32_t node, const char **out_text) {
+    const plan_node *n = &planner->nodes[node];
+    const char *name = "a result", *source = "";
+    if (n->kind == NODE_LAYER || n->kind == NODE_CHECK) {
+        name = planner_layer(planner, n->index)->name;
+        source = planner_layer(planner, n->index)->source;
+    } else if (n->kind == NODE_COPY) {
+        const planned_copy *copy = planner->copies[n->index];
+        if (copy->final != NONE) name = planner->finals[copy->final].name;
+        const char *what = copy->final != NONE ? "the write-back of " : "";
+        return arena_printf(&planner->plan->arena, out_text, "%s%s", what, name);
+    }
+    if (*source == '\0') return arena_printf(&planner->plan->arena, out_text, "%s", name);
+    return arena_printf(&planner->plan->arena, out_text, "%s (%s)", name, source);
+}

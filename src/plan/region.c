@@ -1,0 +1,139 @@
+/* Do two strided views of one storage share a byte?
+ *
+ * With constant sizes, strides and offsets this is exact: is there a point of a bounded integer box at which a linear
+ * form is zero? Views of one tensor have the same strides, so that a dimension of the one and a dimension of the other
+ * with equal strides become one variable (their difference); a search from the largest stride down with interval and
+ * divisibility cuts then visits a handful of points. A search that takes too long answers yes. With symbols, only the
+ * intervals of addresses are compared. */
+#include "plan/plan_int.h"
+
+enum { SEARCH_BUDGET = 20000, MAX_TERMS = 2 * MAX_RANK + 2 };
+
+typedef struct term { /* coefficient * x, low <= x <= high */
+    int64_t coefficient, low, high;
+} term;
+
+typedef struct form {
+    term terms[MAX_TERMS];
+    int64_t min_rest[MAX_TERMS + 1], max_rest[MAX_TERMS + 1], gcd_rest[MAX_TERMS + 1];
+    uint32_t count;
+    uint32_t budget;
+} form;
+
+static int64_t gcd(int64_t a, int64_t b) {
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static bool add_term(form *form, int64_t stride, int64_t low, int64_t high) {
+    if (stride == 0 || (low == 0 && high == 0)) return true;
+    for (uint32_t i = 0; i < form->count; i++) {
+        if (form->terms[i].coefficient != stride) continue;
+        form->terms[i].low += low;
+        form->terms[i].high += high;
+        return true;
+    }
+    if (form->count == MAX_TERMS) return false;
+    form->terms[form->count++] = (term){stride, low, high};
+    return true;
+}
+
+static void sort_terms(form *form) { /* largest coefficient first */
+    for (uint32_t i = 1; i < form->count; i++)
+        for (uint32_t j = i; j > 0 && form->terms[j].coefficient > form->terms[j - 1].coefficient; j--) {
+            term swap = form->terms[j];
+            form->terms[j] = form->terms[j - 1];
+            form->terms[j - 1] = swap;
+        }
+}
+
+/* Is value + the terms from number i on zero anywhere? i <= MAX_TERMS bounds the recursion. */
+static bool has_zero(form *form, uint32_t i, int64_t value) {
+    if (form->budget == 0) return true;
+    form->budget--;
+    if (i == form->count) return value == 0;
+    if (value + form->min_rest[i] > 0 || value + form->max_rest[i] < 0) return false;
+    if (value % form->gcd_rest[i] != 0) return false;
+    const term *t = &form->terms[i];
+    /* -value - max_rest <= coefficient * x <= -value - min_rest */
+    int64_t low = -floor_div(value + form->max_rest[i + 1], t->coefficient);
+    int64_t high = floor_div(-value - form->min_rest[i + 1], t->coefficient);
+    if (low < t->low) low = t->low;
+    if (high > t->high) high = t->high;
+    for (int64_t x = low; x <= high; x++)
+        if (has_zero(form, i + 1, value + t->coefficient * x)) return true;
+    return false;
+}
+
+enum { MAX_EXTENT_BITS = 56 }; /* addresses beyond this are left to the caller's caution */
+
+/* Adds a view's terms in bytes, negated for the second view. False if something is not a (moderate) constant. */
+static bool add_view(const sym_pool *pool, form *form, const tensor_type *type, bool negative, int64_t *base,
+                     bool *out_empty) {
+    int64_t size = dtype_size(type->dtype), offset;
+    if (!sym_constant(pool, type->offset, &offset) || offset < 0 || offset >> (MAX_EXTENT_BITS - 5)) return false;
+    *base += negative ? -offset * size : offset * size;
+    for (uint32_t i = 0; i < type->shape.rank; i++) {
+        int64_t count, stride;
+        if (!sym_constant(pool, type->shape.sizes[i], &count) || !sym_constant(pool, type->strides[i], &stride))
+            return false;
+        if (count == 0) *out_empty = true;
+        if (count <= 1) continue;
+        int64_t extent;
+        if (stride < 0 || !checked_mul(count - 1, stride * size, &extent) || extent >> MAX_EXTENT_BITS) return false;
+        if (!add_term(form, stride * size, negative ? 1 - count : 0, negative ? 0 : count - 1)) return false;
+    }
+    return add_term(form, 1, negative ? 1 - size : 0, negative ? 0 : size - 1); /* the bytes of an element */
+}
+
+/* One past the last element's address, in bytes. */
+static sym end_of(sym_pool *pool, const tensor_type *type) {
+    sym last = type->offset, one = sym_int(pool, 1);
+    for (uint32_t i = 0; i < type->shape.rank; i++)
+        last = sym_add(pool, last, sym_mul(pool, sym_sub(pool, type->shape.sizes[i], one), type->strides[i]));
+    return sym_mul(pool, sym_add(pool, last, one), sym_int(pool, dtype_size(type->dtype)));
+}
+
+static sym start_of(sym_pool *pool, const tensor_type *type) {
+    return sym_mul(pool, type->offset, sym_int(pool, dtype_size(type->dtype)));
+}
+
+static void same_unit(const sym_pool *pool, const tensor_type *a, const tensor_type *b, form *form) {
+    /* Two dense views of one element size meet element by element: their bytes need no variable. */
+    (void)pool;
+    if (dtype_size(a->dtype) != dtype_size(b->dtype)) return;
+    int64_t size = dtype_size(a->dtype);
+    for (uint32_t i = 0; i < form->count; i++)
+        if (form->terms[i].coefficient % size != 0 && form->terms[i].coefficient != 1) return;
+    for (uint32_t i = 0; i < form->count; i++)
+        if (form->terms[i].coefficient == 1) {
+            if (size == 1) return; /* the variable also stands for elements */
+            form->terms[i] = form->terms[--form->count];
+            return;
+        }
+}
+
+bool region_overlaps(sym_pool *pool, const tensor_type *a, const tensor_type *b) {
+    form form = {.budget = SEARCH_BUDGET};
+    int64_t base = 0;
+    bool empty = false;
+    if (add_view(pool, &form, a, false, &base, &empty) && add_view(pool, &form, b, true, &base, &empty)) {
+        if (empty) return false;
+        same_unit(pool, a, b, &form);
+        sort_terms(&form);
+        for (uint32_t i = form.count; i-- > 0;) {
+            const term *t = &form.terms[i];
+            form.min_rest[i] = form.min_rest[i + 1] + t->coefficient * t->low;
+            form.max_rest[i] = form.max_rest[i + 1] + t->coefficient * t->high;
+            form.gcd_rest[i] = gcd(t->coefficient, form.gcd_rest[i + 1]);
+        }
+        return has_zero(&form, 0, base);
+    }
+    if (empty) return false;
+    return sym_is_le(pool, end_of(pool, a), start_of(pool, b)) != TRUTH_TRUE &&
+           sym_is_le(pool, end_of(pool, b), start_of(pool, a)) != TRUTH_TRUE;
+}

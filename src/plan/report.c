@@ -1,0 +1,84 @@
+/* The in-place report: one row a state tensor or mutated input, summed over the steps that serve it. */
+#include "plan/plan_int.h"
+#include <string.h>
+
+/* What makes the final value: "index_update dim 2", "elementwise", "matmul", "assign" (another tensor's value). Several
+ * updates in a chain are named once each, the last first. */
+static insitu_status describe_update(planner *planner, const final_value *final, const char **out_text) {
+    text words;
+    text_init(&words);
+    tensor_id at = planner_tensor(planner, final->next)->root;
+    layer_kind last = LAYER_KIND_COUNT;
+    for (uint32_t links = 0; links < planner->network->layer_count + 1; links++) {
+        if (planner_tensor(planner, at)->fixed) {
+            if (links == 0) text_printf(&words, at.index == final->start.index ? "none" : "assign");
+            break;
+        }
+        const layer *layer = planner_layer(planner, network_tensor_of(planner->network, at)->producer.index);
+        bool update = kind_has(layer->kind, TRAIT_UPDATE);
+        if (!update && links > 0) break;
+        if (layer->kind != last) {
+            const char *name = layer_info_of(layer->kind)->name;
+            if (kind_has(layer->kind, TRAIT_ELEMENTWISE) || layer->kind == LAYER_FILL) name = "elementwise";
+            text_printf(&words, "%s%s", links > 0 ? ", " : "", name);
+            attr dim = layer_attr(layer, ATTR_DIM), dims = layer_attr(layer, ATTR_DIMS);
+            int64_t number;
+            if (update && dim.kind == ATTR_KIND_SYM && sym_constant(planner->pool, dim.value, &number))
+                text_printf(&words, " dim %lld", (long long)number);
+            for (uint32_t i = 0; update && dims.kind == ATTR_KIND_SYMS && i < dims.list.count; i++)
+                if (sym_constant(planner->pool, dims.list.items[i], &number))
+                    text_printf(&words, i == 0 ? " dim %lld" : ",%lld", (long long)number);
+        }
+        last = layer->kind;
+        if (!update) break;
+        at = planner_tensor(planner, layer->operands[0])->root;
+    }
+    insitu_status status = text_status(&words, planner->diag);
+    if (status == INSITU_OK)
+        status = arena_string(&planner->plan->arena, words.data ? words.data : "", words.size, out_text);
+    text_release(&words);
+    return status;
+}
+
+static void add_to(planner *planner, sym *sum, sym more) { *sum = sym_add(planner->pool, *sum, more); }
+
+/* Bytes of the steps that store into the final's storage; copies made for its sake; copies of its old value. */
+static void sum_steps(planner *planner, const final_value *final, report_row *row) {
+    const plan *plan = planner->plan;
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const plan_step *step = &plan->steps[i];
+        bool writes = false, reads = false;
+        for (uint32_t r = 0; r < step->result_count; r++) writes |= step->results[r].storage == final->place.storage;
+        for (uint32_t k = 0; k < step->operand_count; k++) reads |= step->operands[k].storage == final->place.storage;
+        if (writes) {
+            add_to(planner, &row->written, step->state_written);
+            add_to(planner, &row->moved, step->state_moved);
+        }
+        if (writes || reads) add_to(planner, &row->copied, step->state_copied);
+    }
+}
+
+insitu_status report_build(planner *planner) {
+    plan *plan = planner->plan;
+    sym none = sym_int(planner->pool, 0);
+    TRY(arena_array(&plan->arena, planner->final_count + 1, sizeof *plan->report, &plan->report));
+    for (uint32_t pass = 0; pass < 2; pass++) { /* states in their order, then inputs */
+        uint32_t count = pass == 0 ? plan->state_count : plan->input_count;
+        for (uint32_t index = 0; index < count; index++)
+            for (uint32_t i = 0; i < planner->final_count; i++) {
+                const final_value *final = &planner->finals[i];
+                if (final->is_input != (pass == 1) || final->index != index) continue;
+                report_row *row = &plan->report[plan->report_count++];
+                *row = (report_row){.name = final->name, .type = final->place.type, .written = none, .moved = none,
+                                    .copied = none, .reason = ""};
+                TRY(describe_update(planner, final, &row->update));
+                sum_steps(planner, final, row);
+                int64_t copied;
+                row->in_place = sym_constant(planner->pool, row->copied, &copied) && copied == 0;
+                if (row->in_place) continue;
+                const char *reason = final->reason ? final->reason : "an old value is read after the write";
+                TRY(arena_string(&plan->arena, reason, strlen(reason), &row->reason));
+            }
+    }
+    return INSITU_OK;
+}
