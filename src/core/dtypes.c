@@ -71,7 +71,6 @@ static bool is_wide_unsigned(dtype type) { return type == DTYPE_U16 || type == D
 static dtype promote_integers(dtype a, dtype b) {
     if (a == DTYPE_BOOL) return b;
     if (b == DTYPE_BOOL) return a;
-    if (is_wide_unsigned(a) || is_wide_unsigned(b)) return DTYPE_COUNT;
     dtype wider = dtype_size(a) >= dtype_size(b) ? a : b;
     bool mixed = dtype_kind_of(a) != dtype_kind_of(b); /* u8 with a signed type */
     return !mixed ? wider : wider == DTYPE_U8 || wider == DTYPE_I8 ? DTYPE_I16 : wider;
@@ -94,6 +93,8 @@ dtype dtype_promote(dtype a, dtype b) {
         a = b;
         b = swapped;
     }
+    bool refused = is_wide_unsigned(a) || is_wide_unsigned(b); /* unless the other is a float */
+    if (refused && !dtype_is_float(a)) return DTYPE_COUNT;
     if (dtype_is_integral(a)) return promote_integers(a, b);
     if (dtype_is_integral(b)) return a;
     if (dtype_is_float(a)) return promote_floats(a, b);
@@ -111,7 +112,8 @@ static dtype combine(dtype higher, dtype lower) {
     if (higher == DTYPE_COUNT) return lower;
     if (lower == DTYPE_COUNT || dtype_is_complex(higher)) return higher;
     if (dtype_is_float(higher)) return dtype_is_complex(lower) ? complex_of(higher) : higher;
-    if (higher == DTYPE_BOOL || !dtype_is_integral(lower)) return dtype_promote(higher, lower);
+    if (!dtype_is_integral(lower)) return lower;
+    if (higher == DTYPE_BOOL) return dtype_promote(higher, lower);
     return higher;
 }
 

@@ -5,7 +5,7 @@
 /* A layer's attributes, ended by a row that is none. */
 #define ATTR(id) {ATTR_##id, false},
 #define OPTIONAL(id) {ATTR_##id, true},
-#define ATTRS(layer, rows) static const attr_row ATTRS_##layer[] = {rows{ATTR_COUNT, false}};
+#define ATTRS(layer, rows) static const attr_row ATTRS_##layer[] = {rows{ATTR_ID_COUNT, false}};
 #include "core/attrs.def"
 #undef ATTRS
 #undef OPTIONAL

@@ -147,9 +147,14 @@ void sym_range(const sym_pool *pool, sym a, int64_t *out_min, int64_t *out_max) 
 
 /* ---- proofs ---- */
 
-enum { MAX_PROOF_DEPTH = 4, MAX_CASES = 4 };
+enum { MAX_PROOF_DEPTH = 4, MAX_PROOF_STEPS = 64, MAX_CASES = 4 };
 
-static bool is_nonnegative(sym_pool *pool, const poly *sum, uint32_t depth);
+typedef struct proof {
+    sym_pool *pool;
+    uint32_t steps; /* taken so far, so that a proof that branches ends soon */
+} proof;
+
+static bool is_nonnegative(proof *p, const poly *sum, uint32_t depth);
 
 static range poly_range(const sym_pool *pool, const poly *sum) {
     range total = {0, 0};
@@ -178,7 +183,8 @@ static bool replace_term(sym_pool *pool, const poly *sum, uint32_t term, wide sc
 
 /* The term is a max, min or where: nonnegative if it is for every value that the term can take, or, where the term is
  * at least each argument, for any one. */
-static bool nonnegative_by_cases(sym_pool *pool, const poly *sum, uint32_t term, uint32_t depth) {
+static bool nonnegative_by_cases(proof *p, const poly *sum, uint32_t term, uint32_t depth) {
+    sym_pool *pool = p->pool;
     sym atom = sum->terms[term].monomial;
     sym_op op = sym_op_of(pool, atom);
     bool positive = sum->terms[term].coefficient > 0;
@@ -188,14 +194,15 @@ static bool nonnegative_by_cases(sym_pool *pool, const poly *sum, uint32_t term,
     for (uint32_t i = first; i < count; i++) {
         poly replaced;
         bool holds = replace_term(pool, sum, term, 1, sym_arg(pool, atom, i), 1, &replaced) &&
-                     is_nonnegative(pool, &replaced, depth + 1);
+                     is_nonnegative(p, &replaced, depth + 1);
         if (holds == one_suffices) return one_suffices;
     }
     return !one_suffices;
 }
 
 /* The term is c*(x // k), k a positive constant: x - k + 1 <= k*(x // k) <= x, with the sum multiplied by k. */
-static bool nonnegative_by_division(sym_pool *pool, const poly *sum, uint32_t term, uint32_t depth) {
+static bool nonnegative_by_division(proof *p, const poly *sum, uint32_t term, uint32_t depth) {
+    sym_pool *pool = p->pool;
     sym atom = sum->terms[term].monomial;
     int64_t divisor;
     poly replaced;
@@ -206,11 +213,25 @@ static bool nonnegative_by_division(sym_pool *pool, const poly *sum, uint32_t te
                             !poly_add_term(&replaced, (sym){1}, lost)))
         return false;
     poly_sort(pool, &replaced);
-    return is_nonnegative(pool, &replaced, depth + 1);
+    return is_nonnegative(p, &replaced, depth + 1);
+}
+
+/* The term is -c*(x % b), b positive: it is at least -c*(b - 1). */
+static bool nonnegative_by_modulus(proof *p, const poly *sum, uint32_t term, uint32_t depth) {
+    sym_pool *pool = p->pool;
+    sym divisor = sym_arg(pool, sum->terms[term].monomial, 1);
+    poly replaced;
+    if (sum->terms[term].coefficient > 0 || range_of(pool, divisor).min <= 0 ||
+        !replace_term(pool, sum, term, 1, divisor, 1, &replaced) ||
+        !poly_add_term(&replaced, (sym){1}, -sum->terms[term].coefficient))
+        return false;
+    poly_sort(pool, &replaced);
+    return is_nonnegative(p, &replaced, depth + 1);
 }
 
 /* A factor of every term that is not negative can be divided out: s0*s1 - s0 is s0*(s1 - 1). */
-static bool nonnegative_by_factor(sym_pool *pool, const poly *sum, uint32_t depth) {
+static bool nonnegative_by_factor(proof *p, const poly *sum, uint32_t depth) {
+    sym_pool *pool = p->pool;
     const sym *factors;
     uint32_t count = monomial_factors(pool, &sum->terms[0].monomial, &factors);
     for (uint32_t f = 0; f < count; f++) {
@@ -220,26 +241,29 @@ static bool nonnegative_by_factor(sym_pool *pool, const poly *sum, uint32_t dept
             divides = monomial_divide(pool, sum->terms[i].monomial, factors[f], &divided.terms[i].monomial);
         if (!divides) continue;
         poly_sort(pool, &divided);
-        return is_nonnegative(pool, &divided, depth + 1);
+        return is_nonnegative(p, &divided, depth + 1);
     }
     return false;
 }
 
-static bool is_nonnegative(sym_pool *pool, const poly *sum, uint32_t depth) {
+static bool is_nonnegative(proof *p, const poly *sum, uint32_t depth) {
+    sym_pool *pool = p->pool;
+    if (p->steps++ >= MAX_PROOF_STEPS) return false;
     if (poly_range(pool, sum).min >= 0) return true;
     if (depth == MAX_PROOF_DEPTH || sum->count < 2) return false;
-    if (nonnegative_by_factor(pool, sum, depth)) return true;
+    if (nonnegative_by_factor(p, sum, depth)) return true;
     for (uint32_t i = 0; i < sum->count; i++) {
         sym_op op = sym_op_of(pool, sum->terms[i].monomial);
         bool cases = op == SYM_MAX || op == SYM_MIN || op == SYM_WHERE;
         if (sym_kind_of(pool, sum->terms[i].monomial) != SYM_KIND_INT) continue;
-        if (cases) return nonnegative_by_cases(pool, sum, i, depth);
-        if (op == SYM_FLOORDIV && nonnegative_by_division(pool, sum, i, depth)) return true;
+        if (cases) return nonnegative_by_cases(p, sum, i, depth);
+        if (op == SYM_MOD && nonnegative_by_modulus(p, sum, i, depth)) return true;
+        if (op == SYM_FLOORDIV && nonnegative_by_division(p, sum, i, depth)) return true;
     }
     return false;
 }
 
-bool poly_is_nonnegative(sym_pool *pool, const poly *sum) { return is_nonnegative(pool, sum, 0); }
+bool poly_is_nonnegative(sym_pool *pool, const poly *sum) { return is_nonnegative(&(proof){pool, 0}, sum, 0); }
 
 static bool is_proved_le(sym_pool *pool, sym a, sym b, int64_t gap) { /* a + gap <= b */
     poly difference;
