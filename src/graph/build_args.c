@@ -61,8 +61,7 @@ static insitu_status list_item(scope *scope, const arg_place *place, const archi
 static insitu_status list(scope *scope, const arg_place *place, const archive_argument *saved, graph_arg *out_arg) {
     *out_arg = (graph_arg){.kind = ARG_LIST, .list.count = saved->count};
     TRY(arena_array(graph_arena(scope->graph), saved->count, sizeof(graph_arg), &out_arg->list.items));
-    for (uint32_t i = 0; i < saved->count; i++)
-        TRY(list_item(scope, place, saved, i, &out_arg->list.items[i]));
+    for (uint32_t i = 0; i < saved->count; i++) TRY(list_item(scope, place, saved, i, &out_arg->list.items[i]));
     return INSITU_OK;
 }
 
@@ -123,8 +122,10 @@ static void fit_number(sym_pool *symbols, schema_type type, sym *expr) {
     if (kind == SYM_KIND_BOOL)
         *expr = sym_make(symbols, SYM_WHERE, (sym[]){*expr, sym_int(symbols, 1), sym_int(symbols, 0)}, 3);
     if (type != SCHEMA_FLOAT) return;
-    if (sym_constant(symbols, *expr, &constant)) *expr = sym_float(symbols, (double)constant);
-    else *expr = sym_make(symbols, SYM_TOFLOAT, expr, 1);
+    if (sym_constant(symbols, *expr, &constant))
+        *expr = sym_float(symbols, (double)constant);
+    else
+        *expr = sym_make(symbols, SYM_TOFLOAT, expr, 1);
 }
 
 static insitu_status fit_item(const scope *scope, const arg_place *place, const schema_arg *wanted, uint32_t none_flag,

@@ -18,8 +18,8 @@ typedef struct guard_reader {
 static insitu_status read_or(guard_reader *reader, sym *out);
 
 static insitu_status refuse(const guard_reader *reader) {
-    FAIL(reader->builder->diag, INSITU_UNSUPPORTED, "the program's guard \"%s\" can't be checked: it is not understood at '%s'",
-         reader->text, reader->at);
+    FAIL(reader->builder->diag, INSITU_UNSUPPORTED,
+         "the program's guard \"%s\" can't be checked: it is not understood at '%s'", reader->text, reader->at);
 }
 
 static void skip(guard_reader *reader) {
@@ -47,19 +47,30 @@ static insitu_status read_integer(guard_reader *reader, int64_t *out) {
     return reader->at == first || is_name_char(*reader->at) ? refuse(reader) : INSITU_OK;
 }
 
-/* The end of L['a'][0]["k"]: keys in brackets. NULL: not that. */
-static const char *end_of_path(const char *at) {
-    while (*at == '[') {
+/* The end of [...] at at, which holds a quoted key or a number. NULL: not that. */
+static const char *end_of_key(const char *at) {
+    at++;
+    if (*at == '\'' || *at == '"') {
+        char quote = *at++;
+        while (*at && *at != quote) at++;
+        if (!*at) return NULL;
         at++;
-        if (*at == '\'' || *at == '"') {
-            char quote = *at++;
-            while (*at && *at != quote) at++;
-            if (!*at) return NULL;
-            at++;
-        } else {
-            while (*at >= '0' && *at <= '9') at++;
+    } else {
+        while (*at >= '0' && *at <= '9') at++;
+    }
+    return *at == ']' ? at + 1 : NULL;
+}
+
+/* The end of ['a'][0].mask: keys, and attributes that are not called. NULL: not that. */
+static const char *end_of_path(const char *at) {
+    while (at && *at == '[') {
+        at = end_of_key(at);
+        while (at && *at == '.') {
+            const char *end = at + 1;
+            while (is_name_char(*end) && *end != '.') end++;
+            if (*end == '(' || end == at + 1) return at;
+            at = end;
         }
-        if (*at++ != ']') return NULL;
     }
     return at;
 }
@@ -145,7 +156,8 @@ static insitu_status read_product(guard_reader *reader, sym *out) {
         } else if (take(reader, "*")) {
             TRY(read_unary(reader, &next));
             *out = sym_mul(symbols, *out, next);
-        } else return INSITU_OK;
+        } else
+            return INSITU_OK;
     }
 }
 

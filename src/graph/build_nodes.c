@@ -20,8 +20,10 @@ static insitu_status add_nameless(scope *scope, const archive_node *node, result
     const char *name;
     value_id value;
     TRY(arena_printf(&scope->builder->scratch, &name, "%s_result_%u", node->name, results->count));
-    if (expr) TRY(graph_add_sym(scope->graph, name, *expr, &value));
-    else TRY(graph_add_none(scope->graph, name, &value));
+    if (expr)
+        TRY(graph_add_sym(scope->graph, name, *expr, &value));
+    else
+        TRY(graph_add_none(scope->graph, name, &value));
     return add_result(scope, results, value);
 }
 
@@ -103,10 +105,11 @@ static insitu_status build_node(scope *scope, const archive_node *saved) {
     graph_node node;
     TRY(graph_add_node(scope->graph, saved->op, NULL, 0, saved->source, &id));
     node = *graph_node_of(scope->graph, id);
-    if (node.schema) TRY(args_by_schema(scope, saved, &node));
-    else TRY(args_as_saved(scope, saved, &node));
-    for (uint32_t i = 0; i < saved->output_count; i++)
-        TRY(define_results(scope, saved, &saved->outputs[i], &results));
+    if (node.schema)
+        TRY(args_by_schema(scope, saved, &node));
+    else
+        TRY(args_as_saved(scope, saved, &node));
+    for (uint32_t i = 0; i < saved->output_count; i++) TRY(define_results(scope, saved, &saved->outputs[i], &results));
     TRY(arena_copy(graph_arena(scope->graph), results.items, results.count * sizeof(value_id), &node.results));
     node.result_count = results.count;
     for (uint32_t i = 0; i < results.count; i++) {
@@ -114,8 +117,10 @@ static insitu_status build_node(scope *scope, const archive_node *saved) {
         value->producer = id;
         value->result = i;
     }
-    if (*saved->name) TRY(arena_string(graph_arena(scope->graph), saved->name, strlen(saved->name), &node.name));
-    else if (results.count) node.name = graph_value_of(scope->graph, results.items[0])->name;
+    if (*saved->name)
+        TRY(arena_string(graph_arena(scope->graph), saved->name, strlen(saved->name), &node.name));
+    else if (results.count)
+        node.name = graph_value_of(scope->graph, results.items[0])->name;
     *graph_node_of(scope->graph, id) = node;
     return graph_append(scope->graph, id);
 }
@@ -131,8 +136,7 @@ static insitu_status subgraph_inputs(scope *scope, const char *name) {
     const archive_graph *saved = scope->saved;
     result_list values = {0};
     archive_node place = {.name = name, .op = "subgraph"};
-    for (uint32_t i = 0; i < saved->input_count; i++)
-        TRY(define_results(scope, &place, &saved->inputs[i], &values));
+    for (uint32_t i = 0; i < saved->input_count; i++) TRY(define_results(scope, &place, &saved->inputs[i], &values));
     graph *graph = scope->graph;
     graph->input_count = values.count;
     TRY(arena_array(graph_arena(graph), values.count, sizeof(graph_input), &graph->inputs));

@@ -43,8 +43,7 @@ insitu_status build_type(builder *builder, sym_pool *symbols, const char *name, 
     return build_sym(builder, symbols, &saved->offset, &out->offset);
 }
 
-insitu_status scope_open(builder *builder, const archive_graph *saved, graph *graph, uint32_t depth,
-                         scope *out_scope) {
+insitu_status scope_open(builder *builder, const archive_graph *saved, graph *graph, uint32_t depth, scope *out_scope) {
     *out_scope = (scope){.builder = builder, .saved = saved, .graph = graph, .depth = depth};
     TRY(arena_array(&builder->scratch, saved->value_count, sizeof(value_id), &out_scope->values));
     TRY(arena_array(&builder->scratch, saved->value_count, sizeof(sym), &out_scope->numbers));

@@ -33,7 +33,7 @@ typedef enum arg_kind {
     ARG_ABSENT, /* omitted: takes the schema's default (none after fill_defaults) */
     ARG_NONE,   /* Python None */
     ARG_VALUE,  /* a tensor value */
-    ARG_SYM,    /* an int, float or bool, constant or expression; references to sym values are resolved to expressions */
+    ARG_SYM, /* an int, float or bool, constant or expression; references to sym values are resolved to expressions */
     ARG_COMPLEX,
     ARG_STRING,
     ARG_DTYPE,
@@ -41,7 +41,7 @@ typedef enum arg_kind {
     ARG_MEMORY_FORMAT, /* number: pt2 MemoryFormat */
     ARG_DEVICE,        /* string: "cpu", "cuda:0" */
     ARG_LIST,
-    ARG_GRAPH          /* a subgraph of a higher-order operator */
+    ARG_GRAPH /* a subgraph of a higher-order operator */
 } arg_kind;
 typedef struct graph graph;
 typedef struct graph_arg graph_arg;
@@ -65,27 +65,27 @@ struct graph_arg {
 };
 
 typedef struct graph_node {
-    const char *target;       /* "aten.add.Tensor", "_operator.mul", "higher_order.cond" */
-    const op_schema *schema;  /* NULL: an operator without one (higher-order, custom) */
-    graph_arg *args;          /* with a schema: one for each of its arguments, in order; else positional */
-    const char **arg_names;   /* without a schema: names as saved ("" allowed); else NULL */
+    const char *target;      /* "aten.add.Tensor", "_operator.mul", "higher_order.cond" */
+    const op_schema *schema; /* NULL: an operator without one (higher-order, custom) */
+    graph_arg *args;         /* with a schema: one for each of its arguments, in order; else positional */
+    const char **arg_names;  /* without a schema: names as saved ("" allowed); else NULL */
     uint32_t arg_count;
-    value_id *results;        /* Tensor[] results are flattened */
+    value_id *results; /* Tensor[] results are flattened */
     uint32_t result_count;
-    const char *name;         /* FX node name or the first result's name */
-    const char *source;       /* "model.py:41" or "" */
+    const char *name;   /* FX node name or the first result's name */
+    const char *source; /* "model.py:41" or "" */
 } graph_node;
 
 typedef enum graph_input_kind { INPUT_USER, INPUT_PARAMETER, INPUT_BUFFER, INPUT_CONSTANT } graph_input_kind;
 typedef struct graph_input {
     const char *name; /* placeholder name */
     graph_input_kind kind;
-    const char *fqn;     /* PARAMETER, BUFFER, CONSTANT: fully qualified name; else "" */
-    bool persistent;     /* BUFFER */
-    value_id value;      /* NO_VALUE: a specialised constant, None or string */
-    graph_arg constant;  /* if value is NO_VALUE */
-    uint32_t weight;     /* index into weights; NONE for USER */
-    int32_t user_index;  /* USER: position among the user inputs; else -1 */
+    const char *fqn;    /* PARAMETER, BUFFER, CONSTANT: fully qualified name; else "" */
+    bool persistent;    /* BUFFER */
+    value_id value;     /* NO_VALUE: a specialised constant, None or string */
+    graph_arg constant; /* if value is NO_VALUE */
+    uint32_t weight;    /* index into weights; NONE for USER */
+    int32_t user_index; /* USER: position among the user inputs; else -1 */
 } graph_input;
 
 typedef enum graph_output_kind { RESULT_USER, RESULT_MUTATION } graph_output_kind;
@@ -98,7 +98,7 @@ typedef struct graph_output {
 
 typedef struct graph_weight { /* a tensor of the file: a strided view of a record */
     const char *name;
-    uint32_t record; /* index into records; NONE: no bytes (numel 0) */
+    uint32_t record;  /* index into records; NONE: no bytes (numel 0) */
     tensor_type type; /* constants */
 } graph_weight;
 
@@ -108,9 +108,9 @@ typedef struct graph_assert { /* from guards_code that can be read; assertions i
 } graph_assert;
 
 struct graph {
-    arena arena;        /* empty in a subgraph: allocate with graph_arena */
-    graph *root;        /* the outermost graph, whose arena owns its subgraphs; of that one itself */
-    sym_pool *symbols;  /* in the arena; shared with subgraphs */
+    arena arena;       /* empty in a subgraph: allocate with graph_arena */
+    graph *root;       /* the outermost graph, whose arena owns its subgraphs; of that one itself */
+    sym_pool *symbols; /* in the arena; shared with subgraphs */
     graph_value *values;
     uint32_t value_count, value_capacity;
     graph_node *nodes; /* by id; not in order */
@@ -170,7 +170,9 @@ MUST_CHECK insitu_status graph_parse(const char *source, graph **out_graph, insi
 MUST_CHECK insitu_status graph_verify(const graph *graph, insitu_diag *diag);
 
 /* From the records of a .pt2 file; the graph is verified. Weight bytes stay in the file's map, which must outlive the
- * graph. Operators without a schema are kept: the converter lists them. Errors: FORMAT (contradicts itself or a schema),
+ * graph. Operators without a schema are kept: the converter lists them. Expressions are simplified under the symbols'
+ * ranges, so that an assertion that only repeats the range of a data-dependent symbol (u0) reads _assert_scalar(true):
+ * whoever binds a symbol during a call must check its range. Errors: FORMAT (contradicts itself or a schema),
  * UNSUPPORTED (custom objects, guards that can't be read). */
 struct archive_program;
 MUST_CHECK insitu_status graph_build(const struct archive_program *program, graph **out_graph, insitu_diag *diag);

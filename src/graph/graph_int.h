@@ -29,18 +29,18 @@ bool arg_fits(const sym_pool *symbols, const schema_arg *wanted, const graph_arg
 typedef struct parser {
     const char *start; /* of the whole text */
     const char *at;
-    graph *graph;      /* being filled */
+    graph *graph; /* being filled */
     arena *scratch;
     uint32_t depth;
     insitu_diag *diag;
 } parser;
 /* FORMAT with the line number. */
 insitu_status parse_fault(const parser *parser, const char *format, ...) PRINTF_LIKE(2, 3);
-void skip_spaces(parser *parser);                         /* not line ends */
-void skip_blank(parser *parser);                          /* spaces, line ends, comment lines */
-bool take_char(parser *parser, char c);                   /* after spaces */
-bool take_word(parser *parser, const char *word);         /* a whole word, after spaces */
-bool at_line_end(parser *parser);                         /* end of line, of text, or a comment */
+void skip_spaces(parser *parser);                 /* not line ends */
+void skip_blank(parser *parser);                  /* spaces, line ends, comment lines */
+bool take_char(parser *parser, char c);           /* after spaces */
+bool take_word(parser *parser, const char *word); /* a whole word, after spaces */
+bool at_line_end(parser *parser);                 /* end of line, of text, or a comment */
 MUST_CHECK insitu_status expect_char(parser *parser, char c);
 MUST_CHECK insitu_status parse_name(parser *parser, const char **out_name);     /* bare or quoted; in scratch */
 MUST_CHECK insitu_status parse_string(parser *parser, const char **out_string); /* quoted; in scratch */

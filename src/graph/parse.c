@@ -32,9 +32,12 @@ static insitu_status parse_symbol(parser *parser) {
     if (!is_symbol_name(name)) return parse_fault(parser, "'%s' can't be the name of a symbol", name);
     if (sym_find_symbol(symbols, name) != NONE) return parse_fault(parser, "symbol '%s' is declared twice", name);
     TRY(expect_char(parser, ':'));
-    if (take_word(parser, "float")) kind = SYM_KIND_FLOAT;
-    else if (take_word(parser, "bool")) kind = SYM_KIND_BOOL;
-    else if (!take_word(parser, "int")) return parse_fault(parser, "int, float or bool expected");
+    if (take_word(parser, "float"))
+        kind = SYM_KIND_FLOAT;
+    else if (take_word(parser, "bool"))
+        kind = SYM_KIND_BOOL;
+    else if (!take_word(parser, "int"))
+        return parse_fault(parser, "int, float or bool expected");
     if (kind == SYM_KIND_INT) {
         TRY(expect_char(parser, '['));
         TRY(parse_bound(parser, INT64_MIN, "-oo", &min));
@@ -148,10 +151,14 @@ static insitu_status parse_input(parser *parser, capacities *capacities) {
         TRY(parse_integer(parser, -1, INT32_MAX, &position));
         input.user_index = (int32_t)position;
     } else {
-        if (take_word(parser, "parameter")) input.kind = INPUT_PARAMETER;
-        else if (take_word(parser, "buffer")) input.kind = INPUT_BUFFER;
-        else if (take_word(parser, "constant")) input.kind = INPUT_CONSTANT;
-        else return parse_fault(parser, "user, parameter, buffer or constant expected");
+        if (take_word(parser, "parameter"))
+            input.kind = INPUT_PARAMETER;
+        else if (take_word(parser, "buffer"))
+            input.kind = INPUT_BUFFER;
+        else if (take_word(parser, "constant"))
+            input.kind = INPUT_CONSTANT;
+        else
+            return parse_fault(parser, "user, parameter, buffer or constant expected");
         TRY(parse_weight_input(parser, &input));
     }
     if (take_word(parser, "as")) {
@@ -238,13 +245,20 @@ static insitu_status parse_line(parser *parser, capacities *capacities, bool out
     const char *before = parser->at;
     bool known = true;
     insitu_status status = INSITU_OK;
-    if (outermost && take_word(parser, "symbol")) status = parse_symbol(parser);
-    else if (outermost && take_word(parser, "assert")) status = parse_assert(parser, capacities);
-    else if (outermost && take_word(parser, "record")) status = parse_record(parser, capacities);
-    else if (outermost && take_word(parser, "weight")) status = parse_weight(parser, capacities);
-    else if (take_word(parser, "input")) status = parse_input(parser, capacities);
-    else if (take_word(parser, "output")) status = parse_output(parser);
-    else known = false;
+    if (outermost && take_word(parser, "symbol"))
+        status = parse_symbol(parser);
+    else if (outermost && take_word(parser, "assert"))
+        status = parse_assert(parser, capacities);
+    else if (outermost && take_word(parser, "record"))
+        status = parse_record(parser, capacities);
+    else if (outermost && take_word(parser, "weight"))
+        status = parse_weight(parser, capacities);
+    else if (take_word(parser, "input"))
+        status = parse_input(parser, capacities);
+    else if (take_word(parser, "output"))
+        status = parse_output(parser);
+    else
+        known = false;
     if (status != INSITU_OK) return status;
     if (!known) {
         parser->at = before;

@@ -168,7 +168,8 @@ insitu_status parse_args(parser *parser, graph_node *node) {
         if (node->schema) {
             if (!name && named) return parse_fault(parser, "a bare argument follows a named one");
             TRY(place_by_schema(parser, node, name, position, arg));
-        } else TRY(place_as_written(parser, node, &capacity, name, arg));
+        } else
+            TRY(place_as_written(parser, node, &capacity, name, arg));
         named = name != NULL;
         position++;
     }

@@ -86,7 +86,8 @@ insitu_status parse_string(parser *parser, const char **out_string) {
     *out_string = NULL;
     TRY(expect_char(parser, '"'));
     size_t size = 0;
-    while (parser->at[size] && parser->at[size] != '\n' && parser->at[size] != '"') size += parser->at[size] == '\\' && parser->at[size + 1] ? 2 : 1;
+    while (parser->at[size] && parser->at[size] != '\n' && parser->at[size] != '"')
+        size += parser->at[size] == '\\' && parser->at[size + 1] ? 2 : 1;
     char *string;
     TRY(arena_array(parser->scratch, size + 1, 1, &string));
     size_t used = 0;

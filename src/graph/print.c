@@ -45,14 +45,18 @@ typedef struct printer {
 static void print_body(const graph *graph, text *out, uint32_t depth);
 
 static void print_name(text *out, const char *name) {
-    if (is_bare_name(name)) text_printf(out, "%s", name);
-    else text_quoted(out, name);
+    if (is_bare_name(name))
+        text_printf(out, "%s", name);
+    else
+        text_quoted(out, name);
 }
 
 static void print_value(const printer *printer, value_id value) {
     text_add(printer->out, "%", 1);
-    if (value.index < printer->graph->value_count) print_name(printer->out, printer->graph->values[value.index].name);
-    else text_printf(printer->out, "\"no value %u\"", value.index);
+    if (value.index < printer->graph->value_count)
+        print_name(printer->out, printer->graph->values[value.index].name);
+    else
+        text_printf(printer->out, "\"no value %u\"", value.index);
 }
 
 static void print_sym(const printer *printer, sym expr) { sym_print(printer->graph->symbols, expr, printer->out); }
@@ -74,8 +78,10 @@ static void print_list(const printer *printer, const graph_arg *arg, uint32_t ne
 }
 
 static void print_word(text *out, const char *word, int32_t number) {
-    if (word) text_printf(out, "%s", word);
-    else text_printf(out, "unknown(%d)", number);
+    if (word)
+        text_printf(out, "%s", word);
+    else
+        text_printf(out, "unknown(%d)", number);
 }
 
 static void print_arg(const printer *printer, const graph_arg *arg, uint32_t nesting) {
@@ -147,8 +153,10 @@ static void print_source(text *out, const char *source) {
     for (const char *c = source; *c; c++)
         if ((unsigned char)*c < 0x20) plain = false;
     text_printf(out, "  # ");
-    if (plain) text_printf(out, "%s", source);
-    else text_quoted(out, source);
+    if (plain)
+        text_printf(out, "%s", source);
+    else
+        text_quoted(out, source);
 }
 
 static void print_node(const printer *printer, const graph_node *node) {
@@ -182,7 +190,8 @@ static void print_input(const printer *printer, const graph_input *input) {
         print_arg(printer, &input->constant, 0);
     } else {
         print_result(printer, input->value);
-        if (input->value.index < printer->graph->value_count) usual = graph_value_of(printer->graph, input->value)->name;
+        if (input->value.index < printer->graph->value_count)
+            usual = graph_value_of(printer->graph, input->value)->name;
     }
     text_printf(out, " %s ", input_kind_word(input->kind));
     if (input->kind == INPUT_USER) {
@@ -208,12 +217,15 @@ static void print_output(const printer *printer, const graph_output *output) {
     text_printf(printer->out, " mutates ");
     if (output->target < graph->input_count && graph->inputs[output->target].value.index < graph->value_count)
         print_value(printer, graph->inputs[output->target].value);
-    else text_printf(printer->out, "%u", output->target);
+    else
+        text_printf(printer->out, "%u", output->target);
 }
 
 static void print_bound(text *out, int64_t bound, int64_t open, const char *word) {
-    if (bound == open) text_printf(out, "%s", word);
-    else text_printf(out, "%lld", (long long)bound);
+    if (bound == open)
+        text_printf(out, "%s", word);
+    else
+        text_printf(out, "%lld", (long long)bound);
 }
 
 static void print_symbol(text *out, const symbol *symbol) {

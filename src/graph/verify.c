@@ -24,9 +24,11 @@ static void fault(const checker *checker, const char *format, ...) {
     if ((*checker->fault_count)++ >= FAULTS_SHOWN) return;
     const graph_node *node = checker->node;
     text_printf(checker->faults, "%s", *checker->fault_count > 1 ? "; " : "");
-    if (node) text_printf(checker->faults, "node '%s' (%s%s%s): ", node->name, node->target, *node->source ? ", " : "",
-                          node->source);
-    else text_printf(checker->faults, "%s: ", checker->part);
+    if (node)
+        text_printf(checker->faults, "node '%s' (%s%s%s): ", node->name, node->target, *node->source ? ", " : "",
+                    node->source);
+    else
+        text_printf(checker->faults, "%s: ", checker->part);
     va_list arguments;
     va_start(arguments, format);
     text_vprintf(checker->faults, format, arguments);
@@ -167,9 +169,12 @@ static void check_stored(const checker *checker, const graph_input *input, const
 }
 
 static void check_user_index(const checker *checker, const bitset *seen, int32_t user_index) {
-    if (user_index < 0 || (uint32_t)user_index >= seen->bits) fault(checker, "it has no position among the user's");
-    else if (bitset_has(seen, (uint32_t)user_index)) fault(checker, "its position %d is taken", user_index);
-    else bitset_add((bitset *)(uintptr_t)seen, (uint32_t)user_index);
+    if (user_index < 0 || (uint32_t)user_index >= seen->bits)
+        fault(checker, "it has no position among the user's");
+    else if (bitset_has(seen, (uint32_t)user_index))
+        fault(checker, "its position %d is taken", user_index);
+    else
+        bitset_add((bitset *)(uintptr_t)seen, (uint32_t)user_index);
 }
 
 static insitu_status check_inputs(checker *checker) {
@@ -185,10 +190,14 @@ static insitu_status check_inputs(checker *checker) {
             if (value->producer.index != NONE) fault(checker, "a node produces it");
             if (bitset_has(&checker->defined, input->value.index)) fault(checker, "another input is the same value");
             bitset_add(&checker->defined, input->value.index);
-        } else if (input->value.index != NONE) fault(checker, "it is no value");
-        else if (input->constant.kind == ARG_ABSENT) fault(checker, "it is neither a value nor a constant");
-        if (input->kind != INPUT_USER) check_stored(checker, input, value);
-        else check_user_index(checker, &seen, input->user_index);
+        } else if (input->value.index != NONE)
+            fault(checker, "it is no value");
+        else if (input->constant.kind == ARG_ABSENT)
+            fault(checker, "it is neither a value nor a constant");
+        if (input->kind != INPUT_USER)
+            check_stored(checker, input, value);
+        else
+            check_user_index(checker, &seen, input->user_index);
         if (input->kind != INPUT_USER && input->user_index != -1) fault(checker, "a stored input is a user's too");
     }
     return INSITU_OK;
@@ -200,7 +209,8 @@ static insitu_status check_graph(checker *outer, const graph *graph);
 
 static void check_use(const checker *checker, value_id value, const char *what) {
     const graph *graph = checker->graph;
-    if (value.index >= graph->value_count) fault(checker, "%s is no value", what);
+    if (value.index >= graph->value_count)
+        fault(checker, "%s is no value", what);
     else if (!bitset_has(&checker->defined, value.index))
         fault(checker, "%s '%%%s' is not defined yet", what, graph->values[value.index].name);
     else if (graph->values[value.index].kind != VALUE_TENSOR)
@@ -239,7 +249,8 @@ static insitu_status check_arg(checker *checker, const graph_arg *arg, const cha
     case ARG_GRAPH:
         if (arg->graph->root != checker->graph->root || arg->graph == checker->graph->root)
             fault(checker, "argument '%s' is no subgraph of this graph", name);
-        else return check_graph(checker, arg->graph);
+        else
+            return check_graph(checker, arg->graph);
         return INSITU_OK;
     case ARG_ABSENT:
     case ARG_NONE:
@@ -259,7 +270,8 @@ static void check_schema_item(const checker *checker, const schema_arg *wanted, 
 static void check_schema_arg(const checker *checker, const schema_arg *wanted, const graph_arg *arg) {
     if (arg->kind == ARG_ABSENT) {
         if (wanted->default_kind == DEFAULT_NONE_GIVEN) fault(checker, "argument '%s' is missing", wanted->name);
-    } else if (!(wanted->flags & SCHEMA_LIST)) check_schema_item(checker, wanted, arg, SCHEMA_OPTIONAL);
+    } else if (!(wanted->flags & SCHEMA_LIST))
+        check_schema_item(checker, wanted, arg, SCHEMA_OPTIONAL);
     else if (arg->kind == ARG_LIST)
         for (uint32_t i = 0; i < arg->list.count; i++)
             check_schema_item(checker, wanted, &arg->list.items[i], SCHEMA_OPTIONAL_ITEMS);
@@ -276,8 +288,10 @@ static insitu_status check_args(checker *checker, const graph_node *node) {
         const char *name = node->schema ? node->schema->args[i].name : node->arg_names ? node->arg_names[i] : "";
         TRY(check_arg(checker, &node->args[i], name, 0));
         checker->node = node; /* a subgraph's check has moved on */
-        if (node->schema) check_schema_arg(checker, &node->schema->args[i], &node->args[i]);
-        else if (node->args[i].kind == ARG_ABSENT) fault(checker, "argument %u is absent", i);
+        if (node->schema)
+            check_schema_arg(checker, &node->schema->args[i], &node->args[i]);
+        else if (node->args[i].kind == ARG_ABSENT)
+            fault(checker, "argument %u is absent", i);
     }
     return INSITU_OK;
 }
@@ -319,7 +333,8 @@ static insitu_status check_nodes(checker *checker) {
         if (bitset_has(&seen, id.index)) fault(checker, "it is in the order twice");
         bitset_add(&seen, id.index);
         TRY(check_args(checker, node));
-        if (graph->functional && node->schema && node->schema->writes) fault(checker, "it writes, in a functional graph");
+        if (graph->functional && node->schema && node->schema->writes)
+            fault(checker, "it writes, in a functional graph");
         check_results(checker, id, node);
     }
     return INSITU_OK;
@@ -351,8 +366,10 @@ static insitu_status check_outputs(checker *checker) {
         checker->node = NULL;
         TRY(arena_printf(checker->scratch, &checker->part, "output %u", i));
         TRY(check_arg(checker, &output->arg, "value", 0));
-        if (output->kind == RESULT_USER) check_user_index(checker, &seen, output->user_index);
-        else check_mutation(checker, output, &mutated);
+        if (output->kind == RESULT_USER)
+            check_user_index(checker, &seen, output->user_index);
+        else
+            check_mutation(checker, output, &mutated);
         switch ((int)output->arg.kind) {
         case ARG_VALUE:
         case ARG_SYM:

@@ -6,10 +6,10 @@
 
 static const char *const layouts[] = {"unknown_layout", "sparse_coo", "sparse_csr", "sparse_csc",
                                       "sparse_bsr",     "sparse_bsc", "mkldnn",     "strided"};
-static const char *const memory_formats[] = {"unknown_format", "contiguous_format", "channels_last",
-                                             "channels_last_3d", "preserve_format"};
-static const char *const other_words[] = {"none", "complex", "device", "graph", "true", "false", "inf", "nan",
-                                          "oo",   "and",     "or",     "not"};
+static const char *const memory_formats[] = {"unknown_format", "contiguous_format", "channels_last", "channels_last_3d",
+                                             "preserve_format"};
+static const char *const other_words[] = {"none", "complex", "device", "graph", "true", "false",
+                                          "inf",  "nan",     "oo",     "and",   "or",   "not"};
 
 static const char *word_at(const char *const *words, size_t count, int32_t number) {
     return number >= 0 && (size_t)number < count ? words[number] : NULL;
@@ -57,11 +57,16 @@ void text_quoted(text *out, const char *string) {
     text_add(out, "\"", 1);
     for (const char *c = string; *c; c++) {
         unsigned char byte = (unsigned char)*c;
-        if (byte == '"' || byte == '\\') text_printf(out, "\\%c", byte);
-        else if (byte == '\n') text_add(out, "\\n", 2);
-        else if (byte == '\t') text_add(out, "\\t", 2);
-        else if (byte < 0x20 || byte == 0x7f) text_printf(out, "\\x%02x", byte);
-        else text_add(out, c, 1);
+        if (byte == '"' || byte == '\\')
+            text_printf(out, "\\%c", byte);
+        else if (byte == '\n')
+            text_add(out, "\\n", 2);
+        else if (byte == '\t')
+            text_add(out, "\\t", 2);
+        else if (byte < 0x20 || byte == 0x7f)
+            text_printf(out, "\\x%02x", byte);
+        else
+            text_add(out, c, 1);
     }
     text_add(out, "\"", 1);
 }

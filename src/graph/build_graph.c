@@ -14,8 +14,10 @@ static insitu_status build_symbols(builder *builder, graph *graph) {
         bool is_float = strncmp(range->expression, "zf", 2) == 0 || strncmp(range->expression, "zuf", 3) == 0;
         if (range->min > range->max)
             FAIL(builder->diag, INSITU_FORMAT, "the range of symbol '%s' is empty", range->expression);
-        if (is_float) sym_add_symbol(graph->symbols, range->expression, SYM_KIND_FLOAT, INT64_MIN, INT64_MAX);
-        else sym_add_symbol(graph->symbols, range->expression, SYM_KIND_INT, range->min, range->max);
+        if (is_float)
+            sym_add_symbol(graph->symbols, range->expression, SYM_KIND_FLOAT, INT64_MIN, INT64_MAX);
+        else
+            sym_add_symbol(graph->symbols, range->expression, SYM_KIND_INT, range->min, range->max);
     }
     return sym_pool_status(graph->symbols, builder->diag);
 }

@@ -1,0 +1,280 @@
+/* Graphs from records of a .pt2 file, made here by hand: arguments as the schema wants them, signature, guards. */
+#include "unit_test.h"
+
+#include "archive/archive.h"
+#include "graph/graph.h"
+
+#define INT(number)                                                                                                    \
+    {                                                                                                                  \
+        .value = {.kind = SYM_KIND_INT, .i = (number) }                                                                \
+    }
+#define EXPRESSION(text)                                                                                               \
+    {                                                                                                                  \
+        .expression = (text), .value = {.kind = SYM_KIND_INT }                                                         \
+    }
+#define LITERAL(number)                                                                                                \
+    {                                                                                                                  \
+        .value = NONE, .literal = {.kind = SYM_KIND_INT, .i = (number) }                                               \
+    }
+#define S77 "Symbol('s77', positive=True, integer=True)"
+
+/* Values: x f32[s77,4] and y f32[2*s77] (user inputs), n (a symbolic user input), b f32[4] (a buffer), r (a result). */
+enum { X, Y, N, B, R, TWICE, VALUE_COUNT };
+static const archive_sym X_SIZES[] = {EXPRESSION(S77), INT(4)}, X_STRIDES[] = {INT(4), INT(1)};
+static const archive_sym Y_SIZES[] = {EXPRESSION("Mul(Integer(2), " S77 ")")}, ONE[] = {INT(1)}, FOUR[] = {INT(4)};
+static const archive_value VALUES[VALUE_COUNT] = {
+    [X] = {"x", ARCHIVE_TENSOR, .tensor = {.dtype = DTYPE_F32, .rank = 2, .sizes = X_SIZES, .strides = X_STRIDES}},
+    [Y] = {"y", ARCHIVE_TENSOR, .tensor = {.dtype = DTYPE_F32, .rank = 1, .sizes = Y_SIZES, .strides = ONE}},
+    [N] = {"n", ARCHIVE_SYM, .sym = EXPRESSION("Symbol('s5', integer=True)")},
+    [B] = {"b", ARCHIVE_TENSOR, .tensor = {.dtype = DTYPE_F32, .rank = 1, .sizes = FOUR, .strides = ONE}},
+    [R] = {"r", ARCHIVE_TENSOR, .tensor = {.dtype = DTYPE_F32, .rank = 2, .sizes = X_SIZES, .strides = X_STRIDES}},
+    [TWICE] = {"twice", ARCHIVE_SYM, .sym = EXPRESSION("Mul(Integer(2), " S77 ")")},
+};
+static const archive_argument INPUTS[] = {
+    {.kind = ARGUMENT_TENSOR, .value = B},
+    {.kind = ARGUMENT_TENSOR, .value = X},
+    {.kind = ARGUMENT_TENSOR, .value = Y},
+    {.kind = ARGUMENT_INT, .number = {.value = N, .literal = {.kind = SYM_KIND_INT}}},
+    {.kind = ARGUMENT_INT, .number = LITERAL(3)},
+};
+static const archive_input SIGNATURE[] = {
+    {.kind = ARCHIVE_INPUT_BUFFER, .name = "b", .fqn = "m.b", .value = B, .payload = 0, .is_persistent = true},
+    {.kind = ARCHIVE_INPUT_USER, .name = "x", .value = X, .payload = NONE, .guard = "L['x']"},
+    {.kind = ARCHIVE_INPUT_USER, .name = "y", .value = Y, .payload = NONE, .guard = "L['a'][1]"},
+    {.kind = ARCHIVE_INPUT_USER, .name = "n", .value = N, .payload = NONE, .guard = "L['n']"},
+    {.kind = ARCHIVE_INPUT_CONSTANT, .name = "k", .value = NONE, .payload = NONE, .guard = "L['batch'].k"},
+};
+static const uint32_t USER_INPUTS[] = {1, 2, 3, 4}, USER_OUTPUTS[] = {1};
+static const archive_argument OUTPUTS[] = {{.kind = ARGUMENT_TENSOR, .value = B},
+                                           {.kind = ARGUMENT_INT, .number = {.value = TWICE}}};
+static const archive_output OUTPUT_SIGNATURE[] = {
+    {.kind = OUTPUT_BUFFER_MUTATION, .target = "m.b", .target_input = 0},
+    {.kind = OUTPUT_USER, .target_input = NONE},
+};
+static const uint8_t BYTES[64];
+static const archive_storage STORAGE = {.record = "weights/weight_0", .data = BYTES, .size = sizeof(BYTES)};
+static const int64_t B_SIZES[] = {4}, B_STRIDES[] = {2};
+static const archive_payload PAYLOAD = {
+    .fqn = "m.b", .dtype = DTYPE_F32, .rank = 1, .sizes = B_SIZES, .strides = B_STRIDES, .offset = 8, .storage = 0};
+static const archive_range RANGES[] = {{"s77", 2, 1024}, {"2*s77", 4, 2048}, {"s5", 0, 9}};
+
+typedef struct fixture {
+    archive_program program;
+    archive_graph graph;
+} fixture;
+
+static void fixture_init(fixture *fixture, const archive_node *nodes, uint32_t node_count) {
+    fixture->graph = (archive_graph){.input_count = COUNT_OF(INPUTS),
+                                     .inputs = INPUTS,
+                                     .output_count = COUNT_OF(OUTPUTS),
+                                     .outputs = OUTPUTS,
+                                     .nodes = nodes,
+                                     .node_count = node_count,
+                                     .value_count = VALUE_COUNT,
+                                     .values = VALUES};
+    fixture->program = (archive_program){.graph = &fixture->graph,
+                                         .inputs = SIGNATURE,
+                                         .outputs = OUTPUT_SIGNATURE,
+                                         .user_inputs = USER_INPUTS,
+                                         .user_input_count = COUNT_OF(USER_INPUTS),
+                                         .user_outputs = USER_OUTPUTS,
+                                         .user_output_count = COUNT_OF(USER_OUTPUTS),
+                                         .payloads = &PAYLOAD,
+                                         .payload_count = 1,
+                                         .storages = &STORAGE,
+                                         .storage_count = 1,
+                                         .ranges = RANGES,
+                                         .range_count = COUNT_OF(RANGES)};
+}
+
+static void expect_build(const archive_program *program, insitu_status expected, const char *part) {
+    graph *graph;
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    insitu_status status = graph_build(program, &graph, &diag);
+    if (status != expected) fail_msg("%s: %s", insitu_status_name(status), diag.message);
+    text out;
+    text_init(&out);
+    if (graph) assert_int_equal(graph_print(graph, &out, NULL), INSITU_OK);
+    const char *actual = graph ? out.data : diag.message;
+    if (!strstr(actual, part)) fail_msg("'%s' lacks '%s'", actual, part);
+    text_release(&out);
+    graph_destroy(graph);
+    insitu_diag_release(&diag);
+}
+
+static void test_signature(void **state) {
+    (void)state;
+    fixture fixture;
+    fixture_init(&fixture, NULL, 0);
+    expect_build(&fixture.program, INSITU_OK,
+                 "graph functional {\n"
+                 "  symbol s77: int [2,1024]\n"
+                 "  symbol s5: int [0,9]\n"
+                 "  record \"m.b\": f32 64 bytes\n"
+                 "  weight \"m.b\": f32[4]{2}+8 record 0\n"
+                 "  input %b: f32[4]{2}+8 buffer \"m.b\" persistent weight 0\n"
+                 "  input %x: f32[s77,4] user 0\n"
+                 "  input %y: f32[2*s77] user 1\n"
+                 "  input %n: int(s5) user 2\n"
+                 "  input k = 3 user 3\n"
+                 "  output %b mutates %b\n"
+                 "  output 2*s77 user 0\n"
+                 "}\n");
+    fixture.program.is_training = true;
+    expect_build(&fixture.program, INSITU_OK, "graph {\n");
+}
+
+static void test_stored_type_must_agree(void **state) {
+    (void)state;
+    fixture fixture;
+    fixture_init(&fixture, NULL, 0);
+    archive_payload other = PAYLOAD;
+    other.dtype = DTYPE_I32;
+    fixture.program.payloads = &other;
+    expect_build(&fixture.program, INSITU_FORMAT, "input 'b': its type is not that of the stored tensor 'm.b'");
+}
+
+static void expect_node(const archive_node *node, insitu_status expected, const char *part) {
+    fixture fixture;
+    fixture_init(&fixture, node, 1);
+    expect_build(&fixture.program, expected, part);
+}
+
+static const archive_argument RESULT = {.kind = ARGUMENT_TENSOR, .value = R};
+
+static archive_node node_of(const char *op, const archive_named_argument *inputs, uint32_t count) {
+    return (archive_node){.target = op,
+                          .op = op,
+                          .name = "r",
+                          .source = "m.py:3",
+                          .module = "",
+                          .input_count = count,
+                          .output_count = 1,
+                          .inputs = inputs,
+                          .outputs = &RESULT};
+}
+
+static void test_arguments_fit_schema(void **state) {
+    (void)state;
+    const archive_number numbers[] = {{.value = TWICE, .literal = {.kind = SYM_KIND_INT}}, LITERAL(-1)};
+    const uint32_t indices[] = {NONE, X};
+    archive_named_argument view[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}},
+                                     {"size", {.kind = ARGUMENT_INTS, .count = 2, .numbers = numbers}}};
+    archive_node node = node_of("aten.view.default", view, 2);
+    expect_node(&node, INSITU_OK, "%r: f32[s77,4] = aten.view.default(%x, size=[2*s77, -1])  # m.py:3\n");
+
+    archive_named_argument norm[] = {{"input", {.kind = ARGUMENT_TENSOR, .value = X}},
+                                     {"normalized_shape", {.kind = ARGUMENT_INTS, .count = 1, .numbers = &numbers[1]}},
+                                     {"eps", {.kind = ARGUMENT_INT, .number = LITERAL(1)}}};
+    node = node_of("aten.layer_norm.default", norm, 3);
+    expect_node(&node, INSITU_OK, "aten.layer_norm.default(%x, normalized_shape=[-1], eps=1.0)"); /* int to float */
+
+    archive_named_argument conv[] = {{"input", {.kind = ARGUMENT_TENSOR, .value = X}},
+                                     {"weight", {.kind = ARGUMENT_TENSOR, .value = X}},
+                                     {"stride", {.kind = ARGUMENT_INT, .number = LITERAL(2)}}};
+    node = node_of("aten.conv2d.default", conv, 3);
+    expect_node(&node, INSITU_OK, "aten.conv2d.default(%x, %x, stride=[2, 2])"); /* one number for int[2] */
+
+    archive_named_argument add[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}},
+                                    {"other", {.kind = ARGUMENT_INT, .number = LITERAL(5)}}};
+    node = node_of("aten.add.Tensor", add, 2);
+    expect_node(&node, INSITU_OK, "aten.add.Tensor(%x, other=5)"); /* a wrapped number stays what it is */
+
+    archive_named_argument index[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}},
+                                      {"indices", {.kind = ARGUMENT_TENSORS, .count = 2, .values = indices}}};
+    node = node_of("aten.index.Tensor", index, 2);
+    expect_node(&node, INSITU_OK, "aten.index.Tensor(%x, indices=[none, %x])");
+
+    archive_named_argument keep[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}},
+                                     {"dim", {.kind = ARGUMENT_INT, .number = LITERAL(0)}},
+                                     {"keepdim", {.kind = ARGUMENT_INT, .number = LITERAL(1)}}};
+    node = node_of("aten.argmax.default", keep, 3);
+    expect_node(&node, INSITU_OK, "aten.argmax.default(%x, dim=0, keepdim=true)");
+}
+
+static void test_arguments_refused(void **state) {
+    (void)state;
+    archive_named_argument wrong[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}},
+                                      {"inplace", {.kind = ARGUMENT_BOOL, .number = LITERAL(1)}}};
+    archive_node node = node_of("aten.relu.default", wrong, 2);
+    expect_node(&node, INSITU_FORMAT, "node 'r': operator aten.relu.default has no argument 'inplace', at m.py:3");
+
+    archive_named_argument twice[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}},
+                                      {"self", {.kind = ARGUMENT_TENSOR, .value = X}}};
+    node = node_of("aten.relu.default", twice, 2);
+    expect_node(&node, INSITU_FORMAT, "node 'r' (aten.relu.default) has argument 'self' twice");
+
+    archive_named_argument text[] = {{"self", {.kind = ARGUMENT_STRING, .string = "x"}}};
+    node = node_of("aten.relu.default", text, 1);
+    expect_node(&node, INSITU_FORMAT, "argument 'self' does not fit the schema's Tensor");
+    node = node_of("aten.relu.default", NULL, 0);
+    expect_node(&node, INSITU_FORMAT, "argument 'self' is missing");
+
+    archive_named_argument object[] = {{"self", {.kind = ARGUMENT_MAP}}};
+    node = node_of("my.op.default", object, 1);
+    expect_node(&node, INSITU_UNSUPPORTED, "node 'r' (my.op.default, m.py:3): argument 'self' is a dictionary");
+}
+
+static void test_unknown_operator_is_kept(void **state) {
+    (void)state;
+    const uint32_t values[] = {X, N};
+    archive_named_argument args[] = {{"", {.kind = ARGUMENT_TENSORS, .count = 2, .values = values}},
+                                     {"k", {.kind = ARGUMENT_DEVICE, .device = {"cuda", 1}}}};
+    archive_node node = node_of("my.op.default", args, 2);
+    expect_node(&node, INSITU_OK, "%r: f32[s77,4] = my.op.default([%x, s5], k=device(\"cuda:1\"))  # m.py:3");
+}
+
+static void test_guards(void **state) {
+    (void)state;
+    static const struct {
+        const char *guard, *part; /* "": no assertion is left */
+    } rows[] = {
+        {"L['n'] <= L['x'].size()[0]", "assert s5 <= s77, "},
+        {"L['a'][1].size()[0] == 2*L['x'].size()[0]", ""},
+        {"(L['a'][1].size()[0] // 2) >= 2", ""},
+        {"L['n'] >= 0 and L['n'] < 3 + -1*1", "assert s5 < 2, "},
+        {"not L['n'] == L['batch'].k or L['n'] % 2 == 1", "or"},
+        {"0 < L['n'] < 9", "and"},
+        {"L['x'].stride()[0] == 4", ""},
+        {"L['n'] != max(1, min(7, L['n'] - 1, 5))", "max(1, min("},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        fixture fixture;
+        fixture_init(&fixture, NULL, 0);
+        fixture.program.guards = &rows[i].guard;
+        fixture.program.guard_count = 1;
+        expect_build(&fixture.program, INSITU_OK, *rows[i].part ? rows[i].part : "symbol s5: int [0,9]\n  record");
+        if (*rows[i].part) expect_build(&fixture.program, INSITU_OK, "assert ");
+    }
+    static const char *const refused[] = {"L['z'] == 1",
+                                          "L['x'].size()[2] == 1",
+                                          "L['x'] == 1",
+                                          "L['n'] ** 2 == 4",
+                                          "L['n'] is None",
+                                          "L['n'] + 1",
+                                          "(L['n'] == 1",
+                                          "L['n' == 1",
+                                          "",
+                                          "L['n'] == 1 2",
+                                          "L['batch'].k.size()[0] == 1"};
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
+        fixture fixture;
+        fixture_init(&fixture, NULL, 0);
+        fixture.program.guards = &refused[i];
+        fixture.program.guard_count = 1;
+        expect_build(&fixture.program, INSITU_UNSUPPORTED, "guard");
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_signature),
+        cmocka_unit_test(test_stored_type_must_agree),
+        cmocka_unit_test(test_arguments_fit_schema),
+        cmocka_unit_test(test_arguments_refused),
+        cmocka_unit_test(test_unknown_operator_is_kept),
+        cmocka_unit_test(test_guards),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
