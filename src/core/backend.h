@@ -50,7 +50,7 @@ MUST_CHECK insitu_status plan_bind(const plan *plan, const sym_value *values, ar
 MUST_CHECK insitu_status attr_bind(const sym_pool *pool, const attr *attr, const sym_value *values, const bool *bound,
                                    arena *arena, bound_attr *out_attr, insitu_diag *diag);
 /* Bytes from the storage's start to the end of a strided tensor's last element (strides and offset in elements); 0 if it
- * has no elements. False on overflow or a negative number. */
+ * has no elements. False on a negative number, or on overflow of this or of the bytes of all elements. */
 bool extent_bytes(dtype type, uint32_t rank, const int64_t *sizes, const int64_t *strides, int64_t offset,
                   size_t *out_bytes);
 enum { ARENA_ALIGNMENT = 64 };

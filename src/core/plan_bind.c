@@ -15,7 +15,7 @@ typedef struct binder {
 bool extent_bytes(dtype type, uint32_t rank, const int64_t *sizes, const int64_t *strides, int64_t offset,
                   size_t *out_bytes) {
     *out_bytes = 0;
-    int64_t last = offset;
+    int64_t last = offset, bytes = dtype_size(type);
     bool is_empty = false;
     if (offset < 0) return false;
     for (uint32_t i = 0; i < rank; i++) {
@@ -26,6 +26,7 @@ bool extent_bytes(dtype type, uint32_t rank, const int64_t *sizes, const int64_t
     for (uint32_t i = 0; i < rank; i++) {
         int64_t reach;
         if (!checked_mul(sizes[i] - 1, strides[i], &reach) || !checked_add(last, reach, &last)) return false;
+        if (!checked_mul(bytes, sizes[i], &bytes)) return false;
     }
     return checked_add(last, 1, &last) && checked_size_mul((size_t)last, dtype_size(type), out_bytes) &&
            *out_bytes <= INT64_MAX;

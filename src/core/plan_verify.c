@@ -149,6 +149,13 @@ static void check_counts(plan_checker *checker) {
     if (plan->symbols.symbol_count && !plan->symbol_sources) fault(checker, "its symbols have no sources");
 }
 
+static dtype number_dtype(sym_kind kind) {
+    if (kind == SYM_KIND_FLOAT) return DTYPE_F64;
+    return kind == SYM_KIND_BOOL ? DTYPE_BOOL : DTYPE_I64;
+}
+
+static bool is_number_dtype(dtype type) { return type == DTYPE_I64 || type == DTYPE_F64 || type == DTYPE_BOOL; }
+
 static void check_symbols(plan_checker *checker) {
     const plan *plan = checker->plan;
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
@@ -162,8 +169,11 @@ static void check_symbols(plan_checker *checker) {
         } else {
             const plan_input *input = &plan->inputs[symbol->input];
             bool is_tensor = !input->is_scalar && !input->is_none;
-            if (symbol->source == SYMBOL_INPUT_VALUE && !input->is_scalar)
-                fault(checker, "it is the value of an input that is not a number");
+            if (symbol->source == SYMBOL_INPUT_VALUE &&
+                (!input->is_scalar || number_dtype(plan->symbols.symbols[i].kind) != input->type.dtype))
+                fault(checker, "it is the value of an input that is not a number of its kind");
+            if (symbol->source == SYMBOL_INPUT_SIZE && plan->symbols.symbols[i].kind != SYM_KIND_INT)
+                fault(checker, "it is a size, but no integer");
             if (symbol->source == SYMBOL_INPUT_SIZE &&
                 (!is_tensor || symbol->dim >= input->type.shape.rank || symbol->dim >= MAX_RANK))
                 fault(checker, "it is a size that its input does not have");
@@ -243,7 +253,7 @@ static insitu_status check_inputs(plan_checker *checker) {
         if (input->is_none || input->is_scalar) {
             if (input->storage != NONE) fault(checker, "it is no tensor, but has a storage");
             if (input->is_written) fault(checker, "it is no tensor, but is written");
-            if (input->is_scalar && (uint32_t)input->type.dtype >= DTYPE_COUNT) fault(checker, "its dtype is unknown");
+            if (input->is_scalar && !is_number_dtype(input->type.dtype)) fault(checker, "its dtype is not a number's");
             if (input->is_scalar) check_sym(checker, input->value, "its value");
             continue;
         }

@@ -34,4 +34,46 @@ void json_print_string(text *out, const char *string);
  * bytes. Either may be NULL: left out. */
 void plan_print_json(const plan *plan, const char *const *tensor_names, const uint64_t *hashes, text *out);
 
+/* ---- safetensors files ---- */
+typedef struct safetensor {
+    const char *name;
+    bool has_dtype; /* false: a dtype that is not known here */
+    dtype dtype;
+    uint32_t rank;
+    int64_t sizes[MAX_RANK];
+    const uint8_t *data; /* in the map; not aligned */
+    size_t size;
+} safetensor;
+typedef struct safetensors {
+    safetensor *tensors;
+    uint32_t count;
+    map names;             /* tensor name -> index */
+    map metadata;          /* key -> index in metadata_values */
+    const char **metadata_values;
+    const uint8_t *header; /* JSON text in the map */
+    size_t header_size;
+} safetensors;
+/* Reads the header; every offset and size is checked. What it makes lives in the arena and points into the map.
+ * what: how sentences call the file, "engine file". Errors: FORMAT, NOMEM. */
+MUST_CHECK insitu_status safetensors_read(const file_map *map, const char *what, arena *arena, safetensors *out,
+                                          insitu_diag *diag);
+/* A key of __metadata__, NULL if it is absent. */
+const char *safetensors_metadata(const safetensors *file, const char *key);
+
+/* A tensor to write; dtype is the format's name. */
+typedef struct safetensor_source {
+    const char *name, *dtype;
+    uint32_t rank;
+    int64_t sizes[MAX_RANK + 1];
+    const void *data;
+    size_t size;
+} safetensor_source;
+/* The header (its length, JSON, spaces up to a multiple of 64) and the file's parts. Tensors lie in the given order,
+ * each at a multiple of alignment (1: no padding); padding is made of U8 tensors named __pad.N. metadata: count pairs.
+ * parts live in the arena, the first one is the header's text. */
+MUST_CHECK insitu_status safetensors_layout(const safetensor_source *tensors, uint32_t count,
+                                            const char *const (*metadata)[2], uint32_t metadata_count, size_t alignment,
+                                            arena *arena, text *out_header, file_part **out_parts,
+                                            size_t *out_part_count, insitu_diag *diag);
+
 #endif

@@ -14,7 +14,6 @@ enum { PLAN_VERSION = 1, DATA_ALIGNMENT = 64, HASH_DIGITS = 16 };
 #define METADATA_PLAN "plan"                 /* the name of the plan's tensor */
 #define METADATA_HASH "header_hash"          /* xxh64 of the header, these digits being zeros, and of the plan's bytes */
 #define PLAN_TENSOR "insitu.plan"
-#define PAD_PREFIX "__pad."
 #define HASH_KEY "\"" METADATA_HASH "\":\""
 
 /* Names of enums in the plan's JSON; NULL beyond the last. */

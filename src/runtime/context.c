@@ -1,0 +1,240 @@
+/* Contexts: life cycle, what the caller binds, and what it asks for. The call itself is run.c. */
+#include "runtime/runtime_int.h"
+
+#include <inttypes.h>
+
+static insitu_status fill(insitu_context *context) {
+    const plan *plan = context->engine->plan;
+    arena *arena = &context->arena;
+    TRY(arena_array(arena, plan->input_count, sizeof(*context->inputs), &context->inputs));
+    TRY(arena_array(arena, plan->output_count, sizeof(*context->outputs), &context->outputs));
+    TRY(arena_array(arena, plan->symbols.symbol_count, sizeof(*context->values), &context->values));
+    TRY(arena_array(arena, plan->symbols.symbol_count, sizeof(*context->known), &context->known));
+    TRY(arena_array(arena, plan->storage_count, sizeof(*context->bases), &context->bases));
+    TRY(arena_array(arena, plan->state_storage_count, sizeof(bool), &context->state_is_written));
+    TRY(arena_array(arena, context_region_limit(plan), sizeof(*context->regions), &context->regions));
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        for (uint32_t r = 0; r < plan->steps[i].result_count; r++) {
+            const plan_storage *storage = &plan->storages[plan->steps[i].results[r].storage];
+            if (storage->kind == STORAGE_STATE) context->state_is_written[storage->index] = true;
+        }
+    }
+    return INSITU_OK;
+}
+
+insitu_status insitu_context_create(const insitu_engine *engine, insitu_context **out_context, insitu_diag *diag) {
+    if (!engine || !out_context) FAIL(diag, INSITU_ARG, "insitu_context_create needs an engine and out_context");
+    *out_context = NULL;
+    insitu_context *context = memory_alloc(sizeof(*context));
+    if (!context) FAIL(diag, INSITU_NOMEM, "out of memory for a context");
+    memset(context, 0, sizeof(*context));
+    context->engine = engine;
+    context->backend = backend_cpu();
+    arena_init(&context->arena);
+    insitu_status status = fill(context);
+    if (status != INSITU_OK) {
+        insitu_context_destroy(context);
+        FAIL(diag, status, "out of memory for a context");
+    }
+    *out_context = context;
+    return INSITU_OK;
+}
+
+void insitu_context_destroy(insitu_context *context) {
+    if (!context) return;
+    for (uint32_t i = 0; i < context->binding_count; i++) binding_destroy(context, context->bindings[i]);
+    memory_free(context->intermediate.data);
+    memory_free(context->workspace.data);
+    memory_free(context->output.data);
+    arena_release(&context->arena);
+    memory_free(context);
+}
+
+/* ---- binding tensors ---- */
+
+typedef struct expected_tensor {
+    const char *what, *name;
+    dtype dtype;
+    const shape *shape;
+} expected_tensor;
+
+static insitu_status check_dtype(const expected_tensor *expected, const insitu_tensor *tensor, insitu_diag *diag) {
+    dtype given;
+    if (!dtype_from_public(tensor->dtype, &given))
+        FAIL(diag, INSITU_ARG, "%s '%s' has an unknown dtype (code %u, %u bits) where %s was expected", expected->what,
+             expected->name, tensor->dtype.code, tensor->dtype.bits, dtype_name(expected->dtype));
+    if (given != expected->dtype)
+        FAIL(diag, INSITU_ARG, "%s '%s' has dtype %s where %s was expected", expected->what, expected->name,
+             dtype_name(given), dtype_name(expected->dtype));
+    if (tensor->device.device_type != INSITU_DEVICE_CPU)
+        FAIL(diag, INSITU_ARG, "%s '%s' is not in CPU memory (device type %d)", expected->what, expected->name,
+             (int)tensor->device.device_type);
+    return INSITU_OK;
+}
+
+/* Sizes against what is known before the other tensors are: constants, and ranges. */
+static insitu_status check_sizes(const insitu_context *context, const expected_tensor *expected,
+                                 const insitu_tensor *tensor, insitu_diag *diag) {
+    const sym_pool *pool = &context->engine->plan->symbols;
+    if (tensor->ndim < 0 || (uint32_t)tensor->ndim != expected->shape->rank)
+        FAIL(diag, INSITU_SHAPE, "%s '%s' has %d dimensions where %u were expected", expected->what, expected->name,
+             (int)tensor->ndim, expected->shape->rank);
+    if (tensor->ndim && !tensor->shape) FAIL(diag, INSITU_ARG, "%s '%s' has no shape", expected->what, expected->name);
+    for (int32_t dim = 0; dim < tensor->ndim; dim++) {
+        int64_t got = tensor->shape[dim], constant, lowest, highest;
+        if (sym_constant(pool, expected->shape->sizes[dim], &constant)) {
+            if (got == constant) continue;
+            FAIL(diag, INSITU_SHAPE, "%s '%s' has size %" PRId64 " in dimension %d where %" PRId64 " was expected",
+                 expected->what, expected->name, got, (int)dim, constant);
+        }
+        sym_range(pool, expected->shape->sizes[dim], &lowest, &highest);
+        if (lowest < 0) lowest = 0;
+        if (got >= lowest && got <= highest) continue;
+        if (highest == INT64_MAX)
+            FAIL(diag, INSITU_SHAPE, "%s '%s' has size %" PRId64 " in dimension %d where at least %" PRId64 " is allowed",
+                 expected->what, expected->name, got, (int)dim, lowest);
+        FAIL(diag, INSITU_SHAPE,
+             "%s '%s' has size %" PRId64 " in dimension %d where from %" PRId64 " to %" PRId64 " is allowed",
+             expected->what, expected->name, got, (int)dim, lowest, highest);
+    }
+    return INSITU_OK;
+}
+
+static insitu_status read_tensor(const expected_tensor *expected, const insitu_tensor *tensor, bound_tensor *out,
+                                 insitu_diag *diag) {
+    bound_tensor read = {.is_bound = true,
+                         .data = tensor->data,
+                         .byte_offset = tensor->byte_offset,
+                         .rank = (uint32_t)tensor->ndim};
+    if (read.rank) memcpy(read.sizes, tensor->shape, read.rank * sizeof(int64_t));
+    if (tensor->strides && read.rank)
+        memcpy(read.strides, tensor->strides, read.rank * sizeof(int64_t));
+    else
+        dense_strides(read.rank, read.sizes, read.strides);
+    for (uint32_t i = 0; i < read.rank; i++) {
+        if (read.strides[i] >= 0) continue;
+        if (read.sizes[i] > 1)
+            FAIL(diag, INSITU_SHAPE, "%s '%s' has a negative stride", expected->what, expected->name);
+        read.strides[i] = 0; /* a dimension of size 1 steps nowhere */
+    }
+    if (!extent_bytes(expected->dtype, read.rank, read.sizes, read.strides, 0, &read.bytes))
+        FAIL(diag, INSITU_SHAPE, "%s '%s' is too large", expected->what, expected->name);
+    if (read.bytes && !tensor->data) FAIL(diag, INSITU_ARG, "%s '%s' has no data", expected->what, expected->name);
+    if (tensor->data) read.address = (uint8_t *)tensor->data + tensor->byte_offset;
+    size_t alignment = dtype_size(expected->dtype);
+    if (dtype_is_complex(expected->dtype)) alignment /= 2;
+    if (read.bytes && (uintptr_t)read.address % alignment)
+        FAIL(diag, INSITU_ARG, "%s '%s' is not aligned to its elements' %zu bytes", expected->what, expected->name,
+             alignment);
+    *out = read;
+    return INSITU_OK;
+}
+
+insitu_status insitu_context_set_input(insitu_context *context, int32_t index, const insitu_tensor *tensor,
+                                       insitu_diag *diag) {
+    if (!context || !tensor) FAIL(diag, INSITU_ARG, "insitu_context_set_input needs a context and a tensor");
+    const plan *plan = context->engine->plan;
+    if (index < 0 || (uint32_t)index >= plan->input_count)
+        FAIL(diag, INSITU_ARG, "input %d does not exist: the engine has %u", (int)index, plan->input_count);
+    const plan_input *input = &plan->inputs[index];
+    if (input->is_none) return INSITU_OK;
+    static const shape no_sizes = {0};
+    expected_tensor expected = {.what = "input",
+                                .name = input->name,
+                                .dtype = input->type.dtype,
+                                .shape = input->is_scalar ? &no_sizes : &input->type.shape};
+    TRY(check_dtype(&expected, tensor, diag));
+    TRY(check_sizes(context, &expected, tensor, diag));
+    return read_tensor(&expected, tensor, &context->inputs[index], diag);
+}
+
+static dtype number_dtype(const plan *plan, const plan_output *output) {
+    switch (sym_kind_of(&plan->symbols, output->value)) {
+    case SYM_KIND_FLOAT: return DTYPE_F64;
+    case SYM_KIND_BOOL: return DTYPE_BOOL;
+    case SYM_KIND_INT: break;
+    }
+    return DTYPE_I64;
+}
+
+insitu_status insitu_context_set_output(insitu_context *context, int32_t index, const insitu_tensor *tensor,
+                                        insitu_diag *diag) {
+    if (!context) FAIL(diag, INSITU_ARG, "insitu_context_set_output needs a context");
+    const plan *plan = context->engine->plan;
+    if (index < 0 || (uint32_t)index >= plan->output_count)
+        FAIL(diag, INSITU_ARG, "output %d does not exist: the engine has %u", (int)index, plan->output_count);
+    const plan_output *output = &plan->outputs[index];
+    bound_tensor *target = &context->outputs[index].target;
+    if (!tensor) {
+        target->is_bound = false;
+        return INSITU_OK;
+    }
+    if (output->kind == OUTPUT_NONE) FAIL(diag, INSITU_ARG, "output '%s' is None: it takes no memory", output->name);
+    static const shape no_sizes = {0};
+    bool is_number = output->kind == OUTPUT_NUMBER;
+    expected_tensor expected = {.what = "output",
+                                .name = output->name,
+                                .dtype = is_number ? number_dtype(plan, output) : output->operand.type.dtype,
+                                .shape = is_number ? &no_sizes : &output->operand.type.shape};
+    bound_tensor read = {0};
+    TRY(check_dtype(&expected, tensor, diag));
+    TRY(check_sizes(context, &expected, tensor, diag));
+    TRY(read_tensor(&expected, tensor, &read, diag));
+    for (uint32_t i = 0; i < read.rank; i++)
+        if (read.sizes[i] > 1 && read.strides[i] == 0)
+            FAIL(diag, INSITU_SHAPE, "output '%s' has stride 0 in dimension %u: its elements would share memory",
+                 output->name, i);
+    *target = read;
+    return INSITU_OK;
+}
+
+/* ---- asking ---- */
+
+insitu_status insitu_context_output_shape(insitu_context *context, int32_t index, int32_t *out_ndim,
+                                          int64_t *out_sizes, insitu_diag *diag) {
+    if (!context || !out_ndim || !out_sizes)
+        FAIL(diag, INSITU_ARG, "insitu_context_output_shape needs a context, out_ndim and out_sizes");
+    *out_ndim = 0;
+    const plan *plan = context->engine->plan;
+    if (index < 0 || (uint32_t)index >= plan->output_count)
+        FAIL(diag, INSITU_ARG, "output %d does not exist: the engine has %u", (int)index, plan->output_count);
+    const plan_output *output = &plan->outputs[index];
+    if (output->kind != OUTPUT_TENSOR) return INSITU_OK;
+    TRY(context_read_symbols(context, diag));
+    const shape *shape = &output->operand.type.shape;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        sym_value value = {0};
+        uint32_t missing = NONE;
+        if (sym_evaluate(&plan->symbols, shape->sizes[i], context->values, context->known, &value, &missing)) {
+            out_sizes[i] = value.i;
+            continue;
+        }
+        if (missing != NONE && plan->symbol_sources[missing].source != SYMBOL_UNUSED)
+            FAIL(diag, INSITU_ARG, "the sizes of output '%s' depend on input '%s', which is not bound", output->name,
+                 plan->inputs[plan->symbol_sources[missing].input].name);
+        FAIL(diag, INSITU_SHAPE, "size %u of output '%s' can't be evaluated with these inputs", i, output->name);
+    }
+    *out_ndim = (int32_t)shape->rank;
+    return INSITU_OK;
+}
+
+insitu_status insitu_context_output(const insitu_context *context, int32_t index, insitu_tensor *out_tensor,
+                                    insitu_diag *diag) {
+    if (!context || !out_tensor) FAIL(diag, INSITU_ARG, "insitu_context_output needs a context and out_tensor");
+    *out_tensor = (insitu_tensor){0};
+    if (index < 0 || (uint32_t)index >= context->engine->plan->output_count)
+        FAIL(diag, INSITU_ARG, "output %d does not exist: the engine has %u", (int)index,
+             context->engine->plan->output_count);
+    if (!context->has_run) FAIL(diag, INSITU_ARG, "the context has no outputs: its last call failed, or none was made");
+    *out_tensor = context->outputs[index].result;
+    return INSITU_OK;
+}
+
+insitu_status insitu_context_stats(const insitu_context *context, insitu_run_stats *stats, insitu_diag *diag) {
+    if (!context || !stats || stats->struct_size < sizeof(size_t))
+        FAIL(diag, INSITU_ARG, "insitu_context_stats needs a context and stats with a struct_size");
+    if (!context->has_run) FAIL(diag, INSITU_ARG, "the context has no counters: its last call failed, or none was made");
+    size_t size = stats->struct_size < sizeof(*stats) ? stats->struct_size : sizeof(*stats);
+    memcpy((char *)stats + sizeof(size_t), (const char *)&context->stats + sizeof(size_t), size - sizeof(size_t));
+    return INSITU_OK;
+}

@@ -1,0 +1,81 @@
+/* Which parts of a call share memory. Two regions may meet only if neither is written, or if an output is bound to the
+ * very tensor that the program says it is. */
+#include "runtime/runtime_int.h"
+
+uint32_t context_region_limit(const plan *plan) {
+    return plan->input_count + plan->output_count + plan->state_storage_count + 2;
+}
+
+/* Where an output that is an input or a state lies. */
+static const uint8_t *alias_address(const insitu_context *context, const binding *binding, const insitu_state *state,
+                                    uint32_t index) {
+    const plan *plan = context->engine->plan;
+    const plan_output *output = &plan->outputs[index];
+    const uint8_t *start = NULL;
+    if (output->alias == ALIAS_INPUT) start = context->inputs[output->alias_index].address;
+    if (output->alias == ALIAS_STATE) start = state->storages[plan->states[output->alias_index].state_storage];
+    return start ? start + binding->outputs[index].layout.offset : NULL;
+}
+
+bool output_is_its_alias(const insitu_context *context, const binding *binding, const insitu_state *state,
+                         uint32_t index) {
+    const plan_output *output = &context->engine->plan->outputs[index];
+    const bound_tensor *target = &context->outputs[index].target;
+    const layout *layout = &binding->outputs[index].layout;
+    if (output->kind != OUTPUT_TENSOR || output->alias == ALIAS_NONE || !target->is_bound) return false;
+    if (layout->bytes == 0) return true;
+    return target->address == alias_address(context, binding, state, index) &&
+           same_strides(layout->rank, layout->sizes, target->strides, layout->strides);
+}
+
+static uint32_t list_regions(insitu_context *context, const binding *binding, const insitu_state *state) {
+    const plan *plan = context->engine->plan;
+    memory_region *regions = context->regions;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->input_count; i++) {
+        const bound_tensor *input = &context->inputs[i];
+        if (input->is_bound)
+            regions[count++] = (memory_region){input->address, input->bytes, "input", plan->inputs[i].name,
+                                               plan->inputs[i].is_written};
+    }
+    for (uint32_t i = 0; i < plan->output_count; i++) {
+        const bound_tensor *target = &context->outputs[i].target;
+        if (target->is_bound && !output_is_its_alias(context, binding, state, i))
+            regions[count++] = (memory_region){target->address, target->bytes, "output", plan->outputs[i].name, true};
+    }
+    for (uint32_t i = 0; i < plan->state_storage_count; i++)
+        regions[count++] = (memory_region){state->storages[i], plan->state_storages[i].bytes, "the state's memory", "",
+                                           context->state_is_written[i]};
+    regions[count++] = (memory_region){context->intermediate.data, context->intermediate.size,
+                                       "the context's memory", "", true};
+    regions[count++] = (memory_region){context->output.data, context->output.size,
+                                       "the context's memory for outputs", "", true};
+    return count;
+}
+
+static bool meet(const memory_region *a, const memory_region *b) {
+    if (a->size == 0 || b->size == 0) return false;
+    uintptr_t first = (uintptr_t)a->start, second = (uintptr_t)b->start;
+    return first < second ? second - first < a->size : first - second < b->size;
+}
+
+static insitu_status refuse(const memory_region *a, const memory_region *b, insitu_diag *diag) {
+    FAIL(diag, INSITU_ARG, "%s%s%s%s shares memory with %s%s%s%s, and one of them is written", a->what,
+         a->name[0] ? " '" : "", a->name, a->name[0] ? "'" : "", b->what, b->name[0] ? " '" : "", b->name,
+         b->name[0] ? "'" : "");
+}
+
+insitu_status context_check_overlap(insitu_context *context, const binding *binding, const insitu_state *state,
+                                    insitu_diag *diag) {
+    uint32_t count = list_regions(context, binding, state);
+    const memory_region *regions = context->regions;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!regions[i].is_written) continue;
+        for (uint32_t j = 0; j < count; j++) {
+            if (i == j || (regions[j].is_written && j < i)) continue;
+            if (meet(&regions[i], &regions[j]))
+                return i < j ? refuse(&regions[i], &regions[j], diag) : refuse(&regions[j], &regions[i], diag);
+        }
+    }
+    return INSITU_OK;
+}

@@ -1,0 +1,170 @@
+/* States: the memory of one sequence. */
+#include "runtime/runtime_int.h"
+
+insitu_status state_lock(const insitu_state *state, insitu_diag *diag) {
+    uint32_t idle = 0;
+    if (__atomic_compare_exchange_n(state->busy, &idle, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return INSITU_OK;
+    FAIL(diag, INSITU_ARG, "another call is running on this state");
+}
+
+void state_unlock(const insitu_state *state) { __atomic_store_n(state->busy, 0, __ATOMIC_RELEASE); }
+
+/* Whole pages for a block of at least one page, so that nothing else lies in its pages. */
+static void *allocate_block(size_t bytes) {
+    if (bytes < PAGE) return memory_alloc_aligned(bytes ? bytes : 1, STATE_ALIGNMENT);
+    size_t rounded;
+    if (!checked_size_add(bytes, PAGE - 1, &rounded)) return NULL;
+    return memory_alloc_aligned(rounded - rounded % PAGE, PAGE);
+}
+
+static void set_initial(insitu_state *state) {
+    const plan *plan = state->engine->plan;
+    for (uint32_t i = 0; i < plan->state_storage_count; i++) {
+        const plan_state_storage *storage = &plan->state_storages[i];
+        if (storage->bytes == 0) continue;
+        if (storage->initial == NONE)
+            memset(state->storages[i], 0, storage->bytes);
+        else
+            memcpy(state->storages[i], plan->weights[storage->initial].data, storage->bytes);
+    }
+}
+
+/* The verifier found the type's numbers constant. */
+static insitu_status fill_tensor(insitu_state *state, const plan_state *from, insitu_tensor *tensor) {
+    const sym_pool *pool = &state->engine->plan->symbols;
+    uint32_t rank = from->type.shape.rank;
+    int64_t offset = 0;
+    TRY(arena_array(&state->arena, rank, sizeof(int64_t), &tensor->shape));
+    TRY(arena_array(&state->arena, rank, sizeof(int64_t), &tensor->strides));
+    for (uint32_t i = 0; i < rank; i++)
+        if (!sym_constant(pool, from->type.shape.sizes[i], &tensor->shape[i]) ||
+            !sym_constant(pool, from->type.strides[i], &tensor->strides[i]))
+            return INSITU_INTERNAL;
+    if (!sym_constant(pool, from->type.offset, &offset)) return INSITU_INTERNAL;
+    tensor->data = (uint8_t *)state->storages[from->state_storage] + (size_t)offset * dtype_size(from->type.dtype);
+    tensor->device = (insitu_device){INSITU_DEVICE_CPU, 0};
+    tensor->ndim = (int32_t)rank;
+    tensor->dtype = dtype_public(from->type.dtype);
+    return INSITU_OK;
+}
+
+static insitu_status fill(insitu_state *state) {
+    const plan *plan = state->engine->plan;
+    TRY(arena_array(&state->arena, 1, sizeof(uint32_t), &state->busy));
+    TRY(arena_array(&state->arena, plan->state_storage_count, sizeof(void *), &state->storages));
+    TRY(arena_array(&state->arena, plan->state_count, sizeof(insitu_tensor), &state->tensors));
+    for (uint32_t i = 0; i < plan->state_storage_count; i++) {
+        state->storages[i] = allocate_block(plan->state_storages[i].bytes);
+        if (!state->storages[i]) return INSITU_NOMEM;
+    }
+    for (uint32_t i = 0; i < plan->state_count; i++) TRY(fill_tensor(state, &plan->states[i], &state->tensors[i]));
+    return INSITU_OK;
+}
+
+/* A state whose tensors' contents are not set yet. */
+static insitu_status create_empty(const insitu_engine *engine, insitu_state **out_state, insitu_diag *diag) {
+    *out_state = NULL;
+    insitu_state *state = memory_alloc(sizeof(*state));
+    if (!state) FAIL(diag, INSITU_NOMEM, "out of memory for a state");
+    *state = (insitu_state){.engine = engine};
+    arena_init(&state->arena);
+    insitu_status status = fill(state);
+    if (status != INSITU_OK) {
+        insitu_state_destroy(state);
+        FAIL(diag, status, "out of memory for the state's tensors");
+    }
+    *out_state = state;
+    return INSITU_OK;
+}
+
+insitu_status insitu_state_create(const insitu_engine *engine, insitu_state **out_state, insitu_diag *diag) {
+    if (!engine || !out_state) FAIL(diag, INSITU_ARG, "insitu_state_create needs an engine and out_state");
+    TRY(create_empty(engine, out_state, diag));
+    set_initial(*out_state);
+    return INSITU_OK;
+}
+
+void insitu_state_destroy(insitu_state *state) {
+    if (!state) return;
+    if (state->storages)
+        for (uint32_t i = 0; i < state->engine->plan->state_storage_count; i++) memory_free(state->storages[i]);
+    arena_release(&state->arena);
+    memory_free(state);
+}
+
+insitu_status insitu_state_reset(insitu_state *state, insitu_stream stream, insitu_diag *diag) {
+    if (!state) FAIL(diag, INSITU_ARG, "insitu_state_reset needs a state");
+    (void)stream;
+    TRY(state_lock(state, diag));
+    set_initial(state);
+    state_unlock(state);
+    return INSITU_OK;
+}
+
+insitu_status insitu_state_fork(const insitu_state *state, insitu_stream stream, insitu_state **out_state,
+                                insitu_diag *diag) {
+    if (!state || !out_state) FAIL(diag, INSITU_ARG, "insitu_state_fork needs a state and out_state");
+    (void)stream;
+    TRY(create_empty(state->engine, out_state, diag));
+    insitu_status status = state_lock(state, diag);
+    if (status != INSITU_OK) {
+        insitu_state_destroy(*out_state);
+        *out_state = NULL;
+        return status;
+    }
+    const plan *plan = state->engine->plan;
+    for (uint32_t i = 0; i < plan->state_storage_count; i++)
+        if (plan->state_storages[i].bytes)
+            memcpy((*out_state)->storages[i], state->storages[i], plan->state_storages[i].bytes);
+    state_unlock(state);
+    return INSITU_OK;
+}
+
+int32_t insitu_state_count(const insitu_state *state) { return (int32_t)state->engine->plan->state_count; }
+
+insitu_status insitu_state_tensor(const insitu_state *state, int32_t index, insitu_tensor *out_tensor,
+                                  insitu_diag *diag) {
+    if (!state || !out_tensor) FAIL(diag, INSITU_ARG, "insitu_state_tensor needs a state and out_tensor");
+    *out_tensor = (insitu_tensor){0};
+    if (index < 0 || index >= insitu_state_count(state))
+        FAIL(diag, INSITU_ARG, "state %d does not exist: the engine has %d", (int)index, (int)insitu_state_count(state));
+    *out_tensor = state->tensors[index];
+    return INSITU_OK;
+}
+
+/* The named tensor, whose dense bytes must be size. */
+static insitu_status find_dense(const insitu_state *state, const char *name, size_t size, const insitu_tensor **out_tensor,
+                                insitu_diag *diag) {
+    int32_t index = insitu_engine_find_state(state->engine, name);
+    if (index < 0) FAIL(diag, INSITU_ARG, "the engine has no state '%s'", name ? name : "(null)");
+    const insitu_tensor *tensor = &state->tensors[index];
+    size_t expected = tensor->dtype.bits / 8;
+    for (int32_t i = 0; i < tensor->ndim; i++)
+        if (!checked_size_mul(expected, (size_t)tensor->shape[i], &expected)) return INSITU_NOMEM;
+    if (size != expected)
+        FAIL(diag, INSITU_SHAPE, "state '%s' has %zu bytes where %zu were given", name, expected, size);
+    *out_tensor = tensor;
+    return INSITU_OK;
+}
+
+insitu_status insitu_state_read(const insitu_state *state, const char *name, void *data, size_t size,
+                                insitu_diag *diag) {
+    if (!state || (!data && size)) FAIL(diag, INSITU_ARG, "insitu_state_read needs a state and data");
+    const insitu_tensor *tensor;
+    TRY(find_dense(state, name, size, &tensor, diag));
+    TRY(state_lock(state, diag));
+    tensor_gather(tensor, data);
+    state_unlock(state);
+    return INSITU_OK;
+}
+
+insitu_status insitu_state_write(insitu_state *state, const char *name, const void *data, size_t size,
+                                 insitu_diag *diag) {
+    if (!state || (!data && size)) FAIL(diag, INSITU_ARG, "insitu_state_write needs a state and data");
+    const insitu_tensor *tensor;
+    TRY(find_dense(state, name, size, &tensor, diag));
+    TRY(state_lock(state, diag));
+    tensor_scatter(tensor, data);
+    state_unlock(state);
+    return INSITU_OK;
+}
