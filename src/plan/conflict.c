@@ -218,12 +218,19 @@ static insitu_status order_parts(planner *planner, uint32_t root, bool *out_ok, 
     const layer *layer = planner_layer(planner, index);
     const layer_plan *decided = &planner->layers[index];
     if (layer->kind != LAYER_SLICE_UPDATE || !decided->takes_operand || !decided->in_part[1]) return INSITU_OK;
-    base_kind ignored;
+    base_kind ignored, source_base;
+    const tensor_plan *source = planner_tensor(planner, layer->operands[1]);
     TRY(find_content(planner, planner->tensors[layer->operands[0].index].root.index, &work->content, &ignored));
-    TRY(find_content(planner, planner->tensors[layer->operands[1].index].root.index, &work->content2, &ignored));
+    TRY(find_content(planner, source->root.index, &work->content2, &source_base));
     for (uint32_t i = 0; i < work->write_count; i++) {
         const write_event *first = &work->writes[i];
         if (!bitset_has(&work->content, first->node) || bitset_has(&work->content2, first->node)) continue;
+        /* Bytes of the source that were there before the call can't come after anything. */
+        if (source_base == BASE_INITIAL && region_overlaps(planner->pool, &first->region, &source->type)) {
+            *out_ok = false;
+            *out_conflict = (conflict){decided->node, root, first->node};
+            return INSITU_OK;
+        }
         for (uint32_t j = 0; j < work->write_count; j++) {
             const write_event *second = &work->writes[j];
             if (!bitset_has(&work->content2, second->node) || bitset_has(&work->content, second->node) ||

@@ -176,38 +176,45 @@ static const final_value *written_back(const planner *planner, tensor_id tensor)
     return NULL;
 }
 
+/* Until it is known where a result lies, a copy stands for reading it: placements before then respect that. */
+insitu_status place_output_copies(planner *planner) {
+    for (uint32_t i = 0; i < planner->network->output_count; i++) {
+        const network_output *output = &planner->network->outputs[i];
+        plan_operand *place = &planner->plan->outputs[i].operand;
+        if (output->kind != OUTPUT_TENSOR) continue;
+        const network_tensor *tensor = network_tensor_of(planner->network, output->tensor);
+        layout_dense(planner->pool, tensor->dtype, &tensor->shape, &place->type);
+        TRY(planner_add_storage(planner, STORAGE_OUTPUT, i, layout_bytes(planner->pool, &place->type),
+                                &place->storage));
+        TRY(planner_add_copy(planner, COPY_OUTPUT, output->tensor, place, NONE, &planner->output_copies[i]));
+    }
+    return INSITU_OK;
+}
+
 static insitu_status place_output(planner *planner, uint32_t index) {
     const network_output *output = &planner->network->outputs[index];
     plan_output *planned = &planner->plan->outputs[index];
-    bool done;
+    planned_copy *copy = planner->copies[planner->output_copies[index]];
     conflict conflict;
+    bool done;
     const final_value *final = written_back(planner, output->tensor);
     if (final) {
         planned->operand = final->place;
-        return INSITU_OK;
+        return planner_set(planner, &copy->active, false);
     }
+    plan_mark mark = planner_mark(planner);
+    TRY(planner_set(planner, &copy->active, false));
     TRY(return_alias(planner, output->tensor, &done));
     if (done) {
         planned->operand = planner_place(planner, output->tensor);
         return INSITU_OK;
     }
-    const network_tensor *tensor = network_tensor_of(planner->network, output->tensor);
-    plan_operand place;
-    layout_dense(planner->pool, tensor->dtype, &tensor->shape, &place.type);
-    TRY(planner_add_storage(planner, STORAGE_OUTPUT, index, layout_bytes(planner->pool, &place.type), &place.storage));
-    planned->operand = place;
     if (planner_tensor(planner, output->tensor)->storage == NONE) {
-        plan_mark mark = planner_mark(planner);
         TRY(planner_add_end_read(planner, output->tensor.index, NONE));
-        TRY(place_at(planner, output->tensor, &place, &done, &conflict));
+        TRY(place_at(planner, output->tensor, &planned->operand, &done, &conflict));
         if (done) return INSITU_OK;
-        planner_undo(planner, mark);
     }
-    TRY(planner_add_copy(planner, COPY_OUTPUT, output->tensor, &place, NONE, &planner->output_copies[index]));
-    uint32_t source = planner_tensor(planner, output->tensor)->storage;
-    if (source == NONE) return INSITU_OK;
-    TRY(place_settle(planner, source, &done, &conflict));
-    if (!done) FAIL(planner->diag, INSITU_UNSUPPORTED, "no schedule keeps the value of '%s'", output->name);
+    planner_undo(planner, mark);
     return INSITU_OK;
 }
 

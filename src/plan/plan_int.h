@@ -206,6 +206,7 @@ MUST_CHECK insitu_status place_at(planner *planner, tensor_id tensor, const plan
 MUST_CHECK insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict);
 /* Bytes of old values that the copies from number first_copy on set aside; INT64_MAX if symbolic. */
 int64_t planner_set_aside_bytes(planner *planner, uint32_t first_copy);
+MUST_CHECK insitu_status place_output_copies(planner *planner);
 MUST_CHECK insitu_status place_finals(planner *planner);  /* state tensors and mutated inputs */
 MUST_CHECK insitu_status place_outputs(planner *planner);
 MUST_CHECK insitu_status place_rest(planner *planner);
@@ -216,7 +217,7 @@ MUST_CHECK insitu_status place_rest(planner *planner);
 MUST_CHECK insitu_status conflicts_check(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict);
 MUST_CHECK insitu_status conflicts_init(planner *planner);
 
-/* ---- emission (emit.c, report.c) ---- */
+/* ---- emission (emit_steps.c, report.c) ---- */
 MUST_CHECK insitu_status emit_steps(planner *planner);
 MUST_CHECK insitu_status report_build(planner *planner);
 /* Bytes that an update stores in place. */

@@ -254,7 +254,7 @@ insitu_status emit_steps(planner *planner) {
         plan_storage *storage = &plan->storages[i];
         if (storage->last_step != NONE) continue;
         storage->first_step = storage->last_step = 0;
-        if (storage->kind == STORAGE_ARENA) storage->bytes = zero(planner);
+        if (storage->kind == STORAGE_ARENA || storage->kind == STORAGE_OUTPUT) storage->bytes = zero(planner);
     }
     return INSITU_OK;
 }

@@ -383,6 +383,7 @@ static insitu_status build(planner *planner) {
     TRY(add_nodes(planner));
     TRY(conflicts_init(planner));
     TRY(add_outputs(planner));
+    TRY(place_output_copies(planner));
     TRY(place_finals(planner));
     TRY(place_outputs(planner));
     TRY(place_rest(planner));
