@@ -232,6 +232,7 @@ static const function_row FUNCTIONS[] = {
     {"Gt", FORM_COMPARE, SYM_GT, 2, 2},
     {"GreaterThan", FORM_COMPARE, SYM_GE, 2, 2},
     {"Ge", FORM_COMPARE, SYM_GE, 2, 2},
+    {"ITE", FORM_OP, SYM_WHERE, 3, 3},
     {"Identity", FORM_IDENTITY, SYM_CONST, 1, 1},
     {"Piecewise", FORM_PIECEWISE, SYM_WHERE, 1, MAX_SREPR_ARGS},
     {"IsNonOverlappingAndDenseIndicator", FORM_DENSE, SYM_CONST, 0, MAX_SREPR_ARGS},
@@ -389,8 +390,10 @@ static insitu_status parse_piecewise(srepr *s, quotient *out) {
     TRY(expect(s, ')'));
     if (take_char(s, ',')) {
         TRY(parse_piecewise(s, &rest));
-        sym args[3] = {condition.over, as_number(s, value), as_number(s, rest)};
-        *out = whole(s, sym_make(s->pool, SYM_WHERE, args, 3));
+        bool floats = is_float(s, value) || is_float(s, rest);
+        sym yes = floats ? as_number(s, value) : as_integer(s, value);
+        sym no = floats ? as_number(s, rest) : as_integer(s, rest);
+        *out = whole(s, sym_make(s->pool, SYM_WHERE, (sym[]){condition.over, yes, no}, 3));
     } else {
         if (sym_truth(s->pool, condition.over) != TRUTH_TRUE) return srepr_failed(s, "no last case before");
         TRY(expect(s, ')'));

@@ -1,0 +1,175 @@
+/* Reads the text of a graph or network from standard input, does what the command line says, and writes text: the tool
+ * behind the golden tests.
+ *
+ *     insitu_text COMMAND [NAME]        a fault is printed as "error STATUS: sentence", with exit status 1 */
+#include "network/network.h"
+#include "passes/passes.h"
+#include "plan/plan.h"
+#include <stdio.h>
+#include <string.h>
+
+typedef insitu_status (*command_fn)(const char *source, const char *name, text *out, insitu_diag *diag);
+
+/* ---- graphs ---- */
+
+static insitu_status print_and_destroy(graph *graph, insitu_status status, text *out, insitu_diag *diag) {
+    if (status == INSITU_OK) status = graph_verify(graph, diag);
+    if (status == INSITU_OK) status = graph_print(graph, out, diag);
+    graph_destroy(graph);
+    return status;
+}
+
+static insitu_status run_graph_print(const char *source, const char *name, text *out, insitu_diag *diag) {
+    (void)name;
+    graph *graph;
+    TRY(graph_parse(source, &graph, diag));
+    return print_and_destroy(graph, INSITU_OK, out, diag);
+}
+
+static insitu_status run_graph_pass(const char *source, const char *name, text *out, insitu_diag *diag) {
+    graph *graph;
+    TRY(graph_parse(source, &graph, diag));
+    insitu_status status = graph_verify(graph, diag);
+    if (status == INSITU_OK) status = passes_run_one(graph, name, diag);
+    return print_and_destroy(graph, status, out, diag);
+}
+
+static insitu_status run_graph_passes(const char *source, const char *name, text *out, insitu_diag *diag) {
+    (void)name;
+    graph *graph;
+    TRY(graph_parse(source, &graph, diag));
+    return print_and_destroy(graph, passes_run(graph, diag), out, diag);
+}
+
+/* ---- networks ---- */
+
+static insitu_status print_network(network *network, insitu_status status, text *out, insitu_diag *diag) {
+    if (status == INSITU_OK) status = network_verify(network, diag);
+    if (status == INSITU_OK) status = network_print(network, out, diag);
+    network_destroy(network);
+    return status;
+}
+
+static insitu_status run_convert(const char *source, const char *name, text *out, insitu_diag *diag) {
+    (void)name;
+    graph *graph;
+    network *network = NULL;
+    TRY(graph_parse(source, &graph, diag));
+    insitu_status status = passes_run(graph, diag);
+    if (status == INSITU_OK) status = network_convert(graph, &network, diag);
+    graph_destroy(graph);
+    return status == INSITU_OK ? print_network(network, status, out, diag) : status;
+}
+
+static insitu_status run_network_print(const char *source, const char *name, text *out, insitu_diag *diag) {
+    (void)name;
+    network *network;
+    TRY(network_parse(source, &network, diag));
+    return print_network(network, INSITU_OK, out, diag);
+}
+
+typedef struct network_pass {
+    const char *name;
+    insitu_status (*run)(network *network, insitu_diag *diag);
+} network_pass;
+static const network_pass network_passes[] = {
+    {"recognise_shifts", network_recognise_shifts},
+    {"remove_dead", network_remove_dead},
+};
+
+static insitu_status run_network_pass(const char *source, const char *name, text *out, insitu_diag *diag) {
+    network *network;
+    const network_pass *pass = NULL;
+    for (size_t i = 0; i < COUNT_OF(network_passes); i++)
+        if (strcmp(network_passes[i].name, name) == 0) pass = &network_passes[i];
+    if (!pass) FAIL(diag, INSITU_ARG, "there is no network pass '%s'", name);
+    TRY(network_parse(source, &network, diag));
+    insitu_status status = network_verify(network, diag);
+    if (status == INSITU_OK) status = pass->run(network, diag);
+    return print_network(network, status, out, diag);
+}
+
+/* ---- plans ---- */
+
+static insitu_status make_plan(const char *source, const char *name, plan **out_plan, insitu_diag *diag) {
+    plan_options options = {.strict = strcmp(name, "strict") == 0, .no_inplace = strcmp(name, "no_inplace") == 0};
+    network *network;
+    *out_plan = NULL;
+    TRY(network_parse(source, &network, diag));
+    insitu_status status = network_verify(network, diag);
+    if (status == INSITU_OK) status = plan_build(network, &options, out_plan, diag);
+    network_destroy(network);
+    if (status == INSITU_OK) status = plan_verify(*out_plan, diag);
+    return status;
+}
+
+static insitu_status run_plan(const char *source, const char *name, text *out, insitu_diag *diag) {
+    plan *plan;
+    insitu_status status = make_plan(source, name, &plan, diag);
+    if (status == INSITU_OK) plan_print(plan, out);
+    plan_destroy(plan);
+    return status;
+}
+
+static insitu_status run_report(const char *source, const char *name, text *out, insitu_diag *diag) {
+    plan *plan;
+    insitu_status status = make_plan(source, name, &plan, diag);
+    if (status == INSITU_OK) plan_print_report(plan, out);
+    plan_destroy(plan);
+    return status;
+}
+
+/* ---- the command line ---- */
+
+typedef struct command {
+    const char *name;
+    command_fn run;
+    const char *help;
+} command;
+static const command commands[] = {
+    {"graph-print", run_graph_print, "graph: parsed, verified, printed"},
+    {"graph-pass", run_graph_pass, "graph: one pass of passes.def, by name"},
+    {"graph-passes", run_graph_passes, "graph: the whole pipeline of passes"},
+    {"convert", run_convert, "graph: the pipeline, then converted to a network"},
+    {"network-print", run_network_print, "network: parsed, verified, printed"},
+    {"network-pass", run_network_pass, "network: one pass, by name"},
+    {"plan", run_plan, "network: its plan; name 'strict' or 'no_inplace' for these options"},
+    {"report", run_report, "network: the in-place report of its plan; names as for plan"},
+};
+
+static insitu_status read_input(text *out, insitu_diag *diag) {
+    char buffer[4096];
+    size_t size;
+    text_add(out, "", 0);
+    while ((size = fread(buffer, 1, sizeof buffer, stdin)) > 0) text_add(out, buffer, size);
+    return text_status(out, diag);
+}
+
+static int usage(void) {
+    fprintf(stderr, "usage: insitu_text COMMAND [NAME] < text\n");
+    for (size_t i = 0; i < COUNT_OF(commands); i++) fprintf(stderr, "  %-14s %s\n", commands[i].name, commands[i].help);
+    return 2;
+}
+
+int main(int argc, char **argv) {
+    const command *chosen = NULL;
+    for (size_t i = 0; argc >= 2 && i < COUNT_OF(commands); i++)
+        if (strcmp(commands[i].name, argv[1]) == 0) chosen = &commands[i];
+    if (!chosen || argc > 3) return usage();
+    insitu_diag diag;
+    text source, out;
+    insitu_diag_init(&diag);
+    text_init(&source);
+    text_init(&out);
+    insitu_status status = read_input(&source, &diag);
+    if (status == INSITU_OK) status = chosen->run(source.data, argc == 3 ? argv[2] : "", &out, &diag);
+    if (status == INSITU_OK) status = text_status(&out, &diag);
+    if (status == INSITU_OK) fputs(out.data ? out.data : "", stdout);
+    else printf("error %s: %s\n", insitu_status_name(status), diag.message);
+    for (size_t i = 0; status != INSITU_OK && i < diag.row_count; i++)
+        printf("  %s x%u at %s\n", diag.rows[i].op, diag.rows[i].count, diag.rows[i].source);
+    text_release(&out);
+    text_release(&source);
+    insitu_diag_release(&diag);
+    return status == INSITU_OK ? 0 : 1;
+}
