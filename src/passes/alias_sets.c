@@ -1,0 +1,147 @@
+/* Alias sets: which tensors share memory, and what each holds now.
+ *
+ * A base is memory of its own: an input, or the result of an operator that makes a new tensor. A view is a base, or a
+ * step (slice, select, ...) from another view, so that the views of a base are a tree. A base has a version, which a
+ * write raises; a view knows the value that it is at one version and is derived again, step by step from the base, when
+ * it is read at a later one. A write goes up the tree: the step's inverse makes the parent's new content of the view's.
+ *
+ *        base %b_k (version 2 = %slice_scatter_1)
+ *         +- slice dim=2 0:4 (version 0 = %slice_1: stale)
+ *         +- select dim=0 1  (version 2 = %select_3)
+ *
+ * A tensor object is what a Python variable holds; in-place operators return their argument, so two values may name one
+ * object, and t_ changes which view an object is. */
+#include "passes/passes_int.h"
+
+insitu_status alias_sets_init(alias_sets *sets, graph *graph, arena *scratch, insitu_diag *diag) {
+    *sets = (alias_sets){.graph = graph, .scratch = scratch, .diag = diag, .value_count = graph->value_count};
+    TRY(arena_array(scratch, sets->value_count, sizeof(uint32_t), &sets->object_of));
+    TRY(arena_array(scratch, sets->value_count, sizeof(uint32_t), &sets->view_of));
+    for (uint32_t i = 0; i < sets->value_count; i++) sets->object_of[i] = sets->view_of[i] = NONE;
+    return INSITU_OK;
+}
+
+static insitu_status add_view(alias_sets *sets, const view *added, uint32_t *out_index) {
+    TRY(arena_grow(sets->scratch, &sets->views, &sets->view_capacity, (size_t)sets->view_count + 1, sizeof(view)));
+    sets->views[sets->view_count] = *added;
+    *out_index = sets->view_count++;
+    return INSITU_OK;
+}
+
+insitu_status alias_add_base(alias_sets *sets, value_id value, value_id content) {
+    TRY(arena_grow(sets->scratch, &sets->bases, &sets->base_capacity, (size_t)sets->base_count + 1, sizeof(alias_base)));
+    view root = {.base = sets->base_count,
+                 .parent = NONE,
+                 .first_child = NONE,
+                 .next_sibling = NONE,
+                 .step.type = graph_value_of(sets->graph, value)->type,
+                 .value = content,
+                 .source = ""};
+    alias_base *base = &sets->bases[sets->base_count];
+    base->version = 0;
+    TRY(add_view(sets, &root, &base->root));
+    sets->base_count++;
+    sets->object_of[value.index] = value.index;
+    sets->view_of[value.index] = base->root;
+    return INSITU_OK;
+}
+
+static bool step_same(const view_step *a, const view_step *b) {
+    if (strcmp(a->target, b->target) != 0 || a->arg_count != b->arg_count || a->type.dtype != b->type.dtype) return false;
+    for (uint32_t i = 1; i < a->arg_count; i++)
+        if (!arg_same(&a->args[i], &b->args[i])) return false;
+    return true;
+}
+
+insitu_status alias_add_view(alias_sets *sets, uint32_t parent, const view_step *step, const char *source,
+                             uint32_t *out_view) {
+    for (uint32_t child = sets->views[parent].first_child; child != NONE; child = sets->views[child].next_sibling) {
+        *out_view = child;
+        if (step_same(&sets->views[child].step, step)) return INSITU_OK;
+    }
+    view added = {.base = sets->views[parent].base,
+                  .parent = parent,
+                  .first_child = NONE,
+                  .next_sibling = sets->views[parent].first_child,
+                  .step = *step,
+                  .value = NO_VALUE,
+                  .source = source};
+    TRY(add_view(sets, &added, out_view));
+    sets->views[parent].first_child = *out_view;
+    return INSITU_OK;
+}
+
+static bool is_current(const alias_sets *sets, const view *view) {
+    return view->value.index != NONE && (view->parent == NONE || view->version == sets->bases[view->base].version);
+}
+
+/* as_strided counts from the storage's start in the recorded layout, so its operand must have it: a whole write may have
+ * put a value of another layout there. */
+static insitu_status with_recorded_layout(alias_sets *sets, const view *parent, value_id *value) {
+    const tensor_type recorded = parent->step.type;
+    if (type_same_layout(&graph_value_of(sets->graph, *value)->type, &recorded)) return INSITU_OK;
+    emission clone = {.target = "aten.clone.default", .type = &recorded, .source = parent->source, .arg_count = 1,
+                      .args = {{"self", arg_value(*value)}}};
+    *value = NO_VALUE;
+    return emit_node(sets->graph, &clone, sets->diag, value);
+}
+
+/* Emits the step that derives a view from its parent's content. */
+static insitu_status derive(alias_sets *sets, uint32_t index, value_id content, value_id wanted, const char *source) {
+    graph *graph = sets->graph;
+    const view_step step = sets->views[index].step;
+    char stem[64];
+    target_stem(step.target, stem, sizeof(stem));
+    if (strcmp(step.target, "aten.as_strided.default") == 0)
+        TRY(with_recorded_layout(sets, &sets->views[sets->views[index].parent], &content));
+    if (wanted.index == NONE) TRY(graph_add_tensor(graph, stem, &step.type, &wanted));
+    node_id node;
+    TRY(graph_add_node(graph, step.target, &wanted, 1, source, &node));
+    graph_node *made = graph_node_of(graph, node);
+    if (made->arg_count != step.arg_count) return INSITU_INTERNAL;
+    TRY(arena_array(graph_arena(graph), step.arg_count, sizeof(graph_arg), &made->args));
+    memcpy(made->args, step.args, step.arg_count * sizeof(graph_arg));
+    made->args[0] = arg_value(content);
+    TRY(fill_node(graph, node, sets->diag));
+    TRY(graph_append(graph, node));
+    sets->views[index].value = wanted;
+    sets->views[index].version = sets->bases[sets->views[index].base].version;
+    return INSITU_OK;
+}
+
+insitu_status alias_read(alias_sets *sets, uint32_t view, value_id wanted, const char *source, value_id *out_value) {
+    uint32_t *path = NULL, count = 0, capacity = 0, at = view;
+    for (; !is_current(sets, &sets->views[at]); at = sets->views[at].parent) {
+        TRY(arena_grow(sets->scratch, &path, &capacity, (size_t)count + 1, sizeof(uint32_t)));
+        path[count++] = at;
+    }
+    while (count-- > 0) {
+        const value_id content = sets->views[at].value;
+        bool is_last = count == 0;
+        TRY(derive(sets, path[count], content, is_last ? wanted : NO_VALUE, is_last ? source : sets->views[path[count]].source));
+        at = path[count];
+    }
+    *out_value = sets->views[view].value;
+    return INSITU_OK;
+}
+
+insitu_status alias_write(alias_sets *sets, uint32_t view, value_id value, const graph_node *writer) {
+    while (sets->views[view].parent != NONE) {
+        uint32_t parent = sets->views[view].parent;
+        const view_step step = sets->views[view].step;
+        const tensor_type parent_type = sets->views[parent].step.type;
+        value_id before = NO_VALUE;
+        if (view_inverse_needs_parent(&step)) {
+            TRY(alias_read(sets, parent, NO_VALUE, writer->source, &before));
+            if (strncmp(step.target, "aten.as_strided.", 16) == 0)
+                TRY(with_recorded_layout(sets, &sets->views[parent], &before));
+        }
+        inverse_request request = {
+            .step = &step, .parent = &parent_type, .before = before, .value = value, .writer = writer};
+        TRY(view_inverse(sets->graph, &request, sets->diag, &value));
+        view = parent;
+    }
+    sets->views[view].value = value;
+    sets->bases[sets->views[view].base].version++;
+    return INSITU_OK;
+}

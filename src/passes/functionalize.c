@@ -1,0 +1,503 @@
+/* functionalize: in-place operators become updates of their base; mutations become outputs.
+ *
+ * In: a graph as exported, whose operators may write inputs, buffers, constants, intermediates and views of them; or a
+ * decomposed one. Out: no operator writes (graph.functional); every graph input that was written has a RESULT_MUTATION
+ * output, before the user outputs and in the order of the inputs; what reads a tensor after a write reads its newest
+ * content. Views and copies are canonical (view_steps.c), a copy is the source cast and broadcast, so that both kinds of
+ * program come out alike.
+ *
+ *     %1: f32[2,4]{8,1}+2 = aten.slice.Tensor(%b, dim=1, start=2, end=6)
+ *     %2: f32[2,4]{8,1}+2 = aten.add_.Tensor(%1, %x)
+ *     %3: f32[] = aten.sum.default(%b)
+ *     ->
+ *     %1: f32[2,4]{8,1}+2 = aten.slice.Tensor(%b, dim=1, start=2, end=6)
+ *     %2: f32[2,4] = aten.add.Tensor(%1, %x)
+ *     %slice_scatter: f32[2,8] = aten.slice_scatter.default(%b, %2, dim=1, start=2, end=6)
+ *     %3: f32[] = aten.sum.default(%slice_scatter)            and a mutation output: %slice_scatter -> b
+ *
+ * Algorithm: one walk in program order with the alias sets of alias_sets.c. Inputs that name one stored tensor are one
+ * base. A value keeps its name: the twin's result is the in-place operator's value, a re-derived view is a new value.
+ *
+ * Needs fill_defaults and inline_wrappers; keeps program order. Errors: UNSUPPORTED (no twin, no inverse, overlapping
+ * inputs of which one is written, a subgraph that writes its operand), FORMAT (a graph saved as functional that writes). */
+#include "passes/passes_int.h"
+
+typedef struct functionalizer {
+    alias_sets sets;
+    graph *graph;
+    pass_context *context;
+    uint32_t *input_of_base; /* by base: the graph input; bases past base_inputs are none */
+    uint32_t base_inputs;
+    bool changed;
+} functionalizer;
+
+/* ---- inputs ---- */
+
+static const graph_weight *weight_of(const graph *graph, const graph_input *input) {
+    return input->weight == NONE ? NULL : &graph->weights[input->weight];
+}
+
+static bool same_stored(const graph_weight *a, const graph_weight *b) {
+    return a && b && a->record != NONE && a->record == b->record && a->type.dtype == b->type.dtype &&
+           shape_same(&a->type.shape, &b->type.shape) && type_same_layout(&a->type, &b->type);
+}
+
+/* The first input that names the same stored tensor as input number index, or index. */
+static uint32_t first_name(const graph *graph, uint32_t index) {
+    const graph_weight *weight = weight_of(graph, &graph->inputs[index]);
+    for (uint32_t i = 0; i < index; i++)
+        if (graph->inputs[i].value.index != NONE && same_stored(weight_of(graph, &graph->inputs[i]), weight)) return i;
+    return index;
+}
+
+static insitu_status add_inputs(functionalizer *state) {
+    const graph *graph = state->graph;
+    TRY(arena_array(state->sets.scratch, graph->input_count, sizeof(uint32_t), &state->input_of_base));
+    for (uint32_t i = 0; i < graph->input_count; i++) {
+        value_id value = graph->inputs[i].value;
+        if (value.index == NONE || graph_value_of(graph, value)->kind != VALUE_TENSOR) continue;
+        uint32_t first = first_name(graph, i);
+        if (first != i) {
+            state->sets.object_of[value.index] = value.index;
+            state->sets.view_of[value.index] = alias_view_index(&state->sets, graph->inputs[first].value);
+            continue;
+        }
+        state->input_of_base[state->base_inputs++] = i;
+        TRY(alias_add_base(&state->sets, value, value));
+    }
+    return INSITU_OK;
+}
+
+/* ---- reading arguments ---- */
+
+typedef struct argument_reader {
+    functionalizer *state;
+    const graph_node *node;
+    insitu_status status;
+} argument_reader;
+
+static void read_argument(void *user, value_id *value) {
+    argument_reader *reader = user;
+    alias_sets *sets = &reader->state->sets;
+    if (reader->status != INSITU_OK || value->index >= sets->value_count || sets->object_of[value->index] == NONE) return;
+    value_id newest;
+    reader->status = alias_read(sets, alias_view_index(sets, *value), NO_VALUE, reader->node->source, &newest);
+    if (reader->status == INSITU_OK) *value = newest;
+}
+
+/* Gives the node's arguments the newest content. Their views must be known before: node->args is changed. */
+static insitu_status read_arguments(functionalizer *state, const graph_node *node) {
+    argument_reader reader = {state, node, INSITU_OK};
+    graph_node copy = *node;
+    graph_visit_args(&copy, read_argument, &reader);
+    return reader.status;
+}
+
+/* ---- results that are new tensors or views ---- */
+
+static insitu_status name_object(functionalizer *state, value_id value, value_id object) {
+    state->sets.object_of[value.index] = state->sets.object_of[object.index];
+    state->changed = true;
+    return INSITU_OK;
+}
+
+/* as_strided looks at the storage, whatever view it is called on: its parent is the base. */
+static insitu_status rebase_strided(functionalizer *state, const graph_node *node, view_step *step, uint32_t *parent) {
+    if (strcmp(step->target, "aten.as_strided.default") != 0) return INSITU_OK;
+    const view *from = &state->sets.views[*parent];
+    uint32_t root = state->sets.bases[from->base].root, position = schema_arg_index(node->schema, "storage_offset");
+    char text[NODE_TEXT_SIZE];
+    if (from->step.type.dtype != state->sets.views[root].step.type.dtype)
+        FAIL(state->sets.diag, INSITU_UNSUPPORTED, "%s looks at the storage of a tensor seen with another dtype",
+             node_text(node, text, sizeof(text)));
+    graph_arg *args;
+    TRY(arena_copy(graph_arena(state->graph), step->args, step->arg_count * sizeof(graph_arg), &args));
+    if (position != NONE && arg_is_none(&args[position])) args[position] = arg_sym(from->step.type.offset);
+    step->args = args;
+    *parent = root;
+    return INSITU_OK;
+}
+
+static insitu_status make_view(functionalizer *state, const graph_node *node, alias_plan *plan, value_id operand,
+                               value_id result) {
+    alias_sets *sets = &state->sets;
+    uint32_t view = alias_view_index(sets, operand);
+    value_id content;
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        TRY(rebase_strided(state, node, &plan->steps[i], &view));
+        TRY(alias_add_view(sets, view, &plan->steps[i], node->source, &view));
+    }
+    sets->object_of[result.index] = result.index;
+    sets->view_of[result.index] = view;
+    TRY(alias_read(sets, view, result, node->source, &content));
+    state->changed = state->changed || content.index != result.index;
+    return INSITU_OK;
+}
+
+static insitu_status make_copy(functionalizer *state, const graph_node *node, alias_plan *plan, value_id operand,
+                               value_id result) {
+    TRY(alias_read(&state->sets, alias_view_index(&state->sets, operand), NO_VALUE, node->source,
+                   &plan->copy.args[0].arg.value));
+    plan->copy.args[0].arg.kind = ARG_VALUE;
+    plan->copy.source = node->source;
+    TRY(emit_node(state->graph, &plan->copy, state->sets.diag, &result));
+    return alias_add_base(&state->sets, result, result);
+}
+
+/* copy(self, src): src in self's dtype and sizes, as a tensor of its own. */
+static insitu_status make_functional_copy(functionalizer *state, const graph_node *node) {
+    graph *graph = state->graph;
+    const tensor_type type = graph_value_of(graph, node->results[0])->type;
+    value_id content;
+    TRY(read_arguments(state, node));
+    conform_request request = {.value = node->args[1].value, .dtype = type.dtype, .sizes = &type.shape, .source = node->source};
+    request.from = graph_value_of(graph, request.value)->type;
+    TRY(emit_conformed(graph, &request, state->sets.diag, &content));
+    state->changed = true;
+    return alias_add_base(&state->sets, node->results[0], content);
+}
+
+static insitu_status keep_node(functionalizer *state, node_id id) {
+    const graph_node node = *graph_node_of(state->graph, id);
+    TRY(read_arguments(state, &node));
+    TRY(graph_append(state->graph, id));
+    for (uint32_t i = 0; i < node.result_count; i++)
+        if (graph_value_of(state->graph, node.results[i])->kind == VALUE_TENSOR)
+            TRY(alias_add_base(&state->sets, node.results[i], node.results[i]));
+    return INSITU_OK;
+}
+
+/* A node that writes nothing. */
+static insitu_status place_node(functionalizer *state, node_id id) {
+    const graph_node node = *graph_node_of(state->graph, id);
+    value_id operand;
+    bool is_tracked = view_first_argument(&node, &operand) && operand.index < state->sets.value_count &&
+                      state->sets.object_of[operand.index] != NONE;
+    if (target_is(&node, "aten.copy.default") && is_tracked && node.args[1].kind == ARG_VALUE)
+        return make_functional_copy(state, &node);
+    bool is_fresh = !is_tracked || node.result_count == 0;
+    for (uint32_t i = 0; i < node.result_count && !is_fresh; i++) {
+        alias_plan plan;
+        const tensor_type operand_type = alias_view_of(&state->sets, operand)->step.type;
+        if (graph_value_of(state->graph, node.results[i])->kind != VALUE_TENSOR) return keep_node(state, id);
+        TRY(view_plan(state->graph, &node, i, &operand_type, state->sets.diag, &plan));
+        switch (plan.verdict) {
+        case ALIAS_FRESH: is_fresh = true; break;
+        case ALIAS_SELF: TRY(name_object(state, node.results[i], operand)); break;
+        case ALIAS_VIEW: TRY(make_view(state, &node, &plan, operand, node.results[i])); break;
+        case ALIAS_COPY: TRY(make_copy(state, &node, &plan, operand, node.results[i])); break;
+        }
+    }
+    return is_fresh ? keep_node(state, id) : INSITU_OK;
+}
+
+/* ---- writes ---- */
+
+static insitu_status written_operand(const functionalizer *state, const graph_node *node, uint32_t position,
+                                     value_id *out_value) {
+    char text[NODE_TEXT_SIZE];
+    *out_value = node->args[position].value;
+    if (node->args[position].kind == ARG_VALUE && out_value->index < state->sets.value_count &&
+        state->sets.object_of[out_value->index] != NONE)
+        return INSITU_OK;
+    FAIL(state->sets.diag, INSITU_FORMAT, "%s writes an argument that is no tensor", node_text(node, text, sizeof(text)));
+}
+
+/* Casts what was computed to the written tensor's dtype and puts it there. */
+static insitu_status write_result(functionalizer *state, const graph_node *node, uint32_t view, value_id computed) {
+    graph *graph = state->graph;
+    const tensor_type written = state->sets.views[view].step.type;
+    value_id content;
+    conform_request request = {.value = computed, .dtype = written.dtype, .sizes = &written.shape, .source = node->source};
+    request.from = graph_value_of(graph, computed)->type;
+    TRY(emit_conformed(graph, &request, state->sets.diag, &content));
+    state->changed = true;
+    return alias_write(&state->sets, view, content, node);
+}
+
+static insitu_status place_copy(functionalizer *state, const graph_node *node) {
+    alias_sets *sets = &state->sets;
+    value_id self, source = NO_VALUE;
+    TRY(written_operand(state, node, 0, &self));
+    uint32_t view = alias_view_index(sets, self);
+    if (node->args[1].kind == ARG_VALUE && node->args[1].value.index < sets->value_count) source = node->args[1].value;
+    if (node->result_count) TRY(name_object(state, node->results[0], self));
+    if (source.index != NONE && sets->object_of[source.index] != NONE && alias_view_index(sets, source) == view)
+        return INSITU_OK; /* onto itself */
+    graph_arg number = node->args[1];
+    if (number.kind == ARG_SYM) {
+        const tensor_type type = sets->views[view].step.type;
+        value_id before, filled = NO_VALUE;
+        TRY(alias_read(sets, view, NO_VALUE, node->source, &before));
+        emission fill = {.target = "aten.fill.Scalar", .type = &type, .source = node->source, .arg_count = 2,
+                         .args = {{"self", arg_value(before)}, {"value", number}}};
+        TRY(emit_node(state->graph, &fill, sets->diag, &filled));
+        return write_result(state, node, view, filled);
+    }
+    TRY(written_operand(state, node, 1, &source)); /* refuses None and lists */
+    TRY(alias_read(sets, alias_view_index(sets, source), NO_VALUE, node->source, &source));
+    return write_result(state, node, view, source);
+}
+
+/* t_, squeeze_ ...: from here on the object is a view of what it was. */
+static insitu_status place_metadata(functionalizer *state, const graph_node *node, const mutation *mutation) {
+    alias_sets *sets = &state->sets;
+    value_id self;
+    char text[NODE_TEXT_SIZE];
+    TRY(written_operand(state, node, 0, &self));
+    if (node->result_count != 1)
+        FAIL(sets->diag, INSITU_FORMAT, "%s has %u results where one is expected", node_text(node, text, sizeof(text)),
+             node->result_count);
+    uint32_t view = alias_view_index(sets, self);
+    graph_node twin = *node;
+    twin.target = mutation->twin->target;
+    twin.schema = mutation->twin;
+    if (twin.schema->arg_count != node->arg_count) return INSITU_INTERNAL;
+    const tensor_type operand_type = sets->views[view].step.type;
+    alias_plan plan;
+    TRY(view_plan(state->graph, &twin, 0, &operand_type, sets->diag, &plan));
+    if (plan.verdict == ALIAS_VIEW) {
+        for (uint32_t i = 0; i < plan.step_count; i++) {
+            TRY(rebase_strided(state, &twin, &plan.steps[i], &view));
+            TRY(alias_add_view(sets, view, &plan.steps[i], node->source, &view));
+        }
+    }
+    sets->view_of[sets->object_of[self.index]] = view;
+    return name_object(state, node->results[0], self);
+}
+
+/* The twin's arguments, by name, from the node's. */
+static insitu_status twin_arguments(functionalizer *state, const graph_node *node, const op_schema *twin,
+                                    graph_arg **out_args) {
+    TRY(arena_array(graph_arena(state->graph), twin->arg_count, sizeof(graph_arg), out_args));
+    for (uint32_t i = 0; i < twin->arg_count; i++) {
+        const graph_arg *from = graph_arg_of(state->graph, node, twin->args[i].name);
+        if (from) (*out_args)[i] = *from;
+    }
+    return INSITU_OK;
+}
+
+/* The results of the twin: the node's own values, whose types are those of new tensors, and new ones past them. */
+static insitu_status twin_results(functionalizer *state, const graph_node *node, const mutation *mutation,
+                                  const tensor_type *computed, value_id *results, uint32_t count) {
+    graph *graph = state->graph;
+    char stem[64];
+    target_stem(mutation->twin->target, stem, sizeof(stem));
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t written = NONE;
+        for (uint32_t j = 0; j < mutation->written_count; j++)
+            if (mutation->results[j] == i) written = j;
+        bool is_own = i < node->result_count;
+        results[i] = is_own ? node->results[i] : NO_VALUE;
+        if (is_own && graph_value_of(graph, results[i])->kind != VALUE_TENSOR) continue;
+        const tensor_type *type = &computed[written == NONE ? 0 : written];
+        if (!is_own) TRY(graph_add_tensor(graph, stem, type, &results[i]));
+        else if (written != NONE) graph_value_of(graph, results[i])->type = *type;
+        else TRY(alias_add_base(&state->sets, results[i], results[i]));
+    }
+    return INSITU_OK;
+}
+
+/* What the twin computes for the written view: a tensor of its own, in the base's layout if it is the whole base. */
+static tensor_type computed_type(functionalizer *state, const graph_node *node, const mutation *mutation, uint32_t view) {
+    tensor_type type = state->sets.views[view].step.type;
+    type.dtype = mutation_result_dtype(state->graph, node, mutation, type.dtype);
+    if (state->sets.views[view].parent == NONE) return type;
+    type.offset = sym_int(state->graph->symbols, 0);
+    shape_dense_strides(state->graph->symbols, &type.shape, type.strides);
+    return type;
+}
+
+static insitu_status check_resized(const functionalizer *state, const graph_node *node, const mutation *mutation,
+                                   uint32_t i, uint32_t view) {
+    char text[NODE_TEXT_SIZE];
+    if (mutation->results[i] >= node->result_count) return INSITU_OK;
+    const graph_value *result = graph_value_of(state->graph, node->results[mutation->results[i]]);
+    if (result->kind == VALUE_TENSOR && !shape_same(&result->type.shape, &state->sets.views[view].step.type.shape))
+        FAIL(state->sets.diag, INSITU_UNSUPPORTED, "%s changes the sizes of the tensor that it writes",
+             node_text(node, text, sizeof(text)));
+    return INSITU_OK;
+}
+
+static insitu_status place_twin(functionalizer *state, node_id id, const mutation *mutation) {
+    graph *graph = state->graph;
+    const graph_node node = *graph_node_of(graph, id);
+    const op_schema *twin = mutation->twin;
+    uint32_t views[COUNT_OF(mutation->written)];
+    tensor_type computed[COUNT_OF(mutation->written)];
+    value_id selves[COUNT_OF(mutation->written)], *results;
+    for (uint32_t i = 0; i < mutation->written_count; i++) {
+        TRY(written_operand(state, &node, mutation->written[i], &selves[i]));
+        views[i] = alias_view_index(&state->sets, selves[i]);
+        if (mutation->kind == MUTATION_TWIN) TRY(check_resized(state, &node, mutation, i, views[i]));
+    }
+    TRY(read_arguments(state, &node));
+    for (uint32_t i = 0; i < mutation->written_count; i++)
+        computed[i] = computed_type(state, &node, mutation, views[i]);
+    uint32_t count = twin->return_count > node.result_count ? twin->return_count : node.result_count;
+    TRY(arena_array(state->sets.scratch, count, sizeof(value_id), &results));
+    TRY(twin_results(state, &node, mutation, computed, results, count));
+    graph_arg *args;
+    TRY(twin_arguments(state, &node, twin, &args));
+    node_id made;
+    TRY(graph_add_node(graph, twin->target, results, count, node.source, &made));
+    graph_node_of(graph, made)->args = args;
+    TRY(fill_node(graph, made, state->sets.diag));
+    TRY(graph_append(graph, made));
+    for (uint32_t i = 0; i < mutation->written_count; i++) {
+        bool is_named = mutation->kind == MUTATION_TWIN && mutation->results[i] < node.result_count;
+        if (is_named) TRY(name_object(state, node.results[mutation->results[i]], selves[i]));
+        TRY(write_result(state, &node, views[i], results[mutation->results[i]]));
+    }
+    return INSITU_OK;
+}
+
+static insitu_status place_mutation(functionalizer *state, node_id id, const mutation *mutation) {
+    const graph_node node = *graph_node_of(state->graph, id);
+    char text[NODE_TEXT_SIZE];
+    value_id self;
+    if (state->graph->functional)
+        FAIL(state->sets.diag, INSITU_FORMAT, "%s writes its argument in a program that was saved as functional",
+             node_text(&node, text, sizeof(text)));
+    switch (mutation->kind) {
+    case MUTATION_NONE: return place_node(state, id);
+    case MUTATION_COPY: return place_copy(state, &node);
+    case MUTATION_NOTHING:
+        TRY(written_operand(state, &node, 0, &self));
+        return node.result_count ? name_object(state, node.results[0], self) : INSITU_OK;
+    case MUTATION_METADATA: return place_metadata(state, &node, mutation);
+    case MUTATION_TWIN:
+    case MUTATION_HIDDEN: return place_twin(state, id, mutation);
+    case MUTATION_REFUSED:
+        FAIL(state->sets.diag, INSITU_UNSUPPORTED, "%s %s", node_text(&node, text, sizeof(text)), mutation->why);
+    }
+    return INSITU_INTERNAL;
+}
+
+/* ---- outputs ---- */
+
+/* The elements of the record that a stored tensor may touch, closed. False: none. */
+static bool stored_span(const graph *graph, const graph_weight *weight, int64_t *out_first, int64_t *out_last) {
+    if (!weight || weight->record == NONE || !sym_constant(graph->symbols, weight->type.offset, out_first)) return false;
+    *out_last = *out_first;
+    for (uint32_t i = 0; i < weight->type.shape.rank; i++) {
+        int64_t size, stride, reach;
+        if (!sym_constant(graph->symbols, weight->type.shape.sizes[i], &size) || size == 0) return false;
+        if (!sym_constant(graph->symbols, weight->type.strides[i], &stride) || !checked_mul(size - 1, stride, &reach) ||
+            !checked_add(*out_last, reach, out_last))
+            return false;
+    }
+    return true;
+}
+
+static insitu_status check_overlap(const functionalizer *state, uint32_t written) {
+    const graph *graph = state->graph;
+    const graph_weight *weight = weight_of(graph, &graph->inputs[written]);
+    int64_t first, last, other_first, other_last;
+    if (!stored_span(graph, weight, &first, &last)) return INSITU_OK;
+    for (uint32_t i = 0; i < graph->input_count; i++) {
+        const graph_weight *other = weight_of(graph, &graph->inputs[i]);
+        if (i == written || !stored_span(graph, other, &other_first, &other_last)) continue;
+        if (other->record != weight->record || same_stored(other, weight)) continue;
+        if (other->type.dtype == weight->type.dtype && (other_last < first || last < other_first)) continue;
+        FAIL(state->sets.diag, INSITU_UNSUPPORTED,
+             "'%.200s' is written and shares its storage with '%.200s', of which it is another view",
+             graph->inputs[written].fqn, graph->inputs[i].fqn);
+    }
+    return INSITU_OK;
+}
+
+static insitu_status check_metadata(const functionalizer *state) {
+    const graph *graph = state->graph;
+    for (uint32_t i = 0; i < graph->input_count; i++) {
+        value_id value = graph->inputs[i].value;
+        if (value.index == NONE || state->sets.object_of[value.index] == NONE) continue;
+        const view *view = alias_view_of(&state->sets, value);
+        if (view->parent != NONE)
+            FAIL(state->sets.diag, INSITU_UNSUPPORTED, "input '%.200s' is turned into a view of itself by an in-place operator",
+                 graph->inputs[i].name);
+    }
+    return INSITU_OK;
+}
+
+/* Mutations of a decomposed program keep their order and name the first of several names of one stored tensor. */
+static insitu_status keep_mutations(functionalizer *state, const graph_output *outputs, uint32_t count) {
+    graph *graph = state->graph;
+    for (uint32_t i = 0; i < count; i++) {
+        graph_output output = outputs[i];
+        if (output.kind != RESULT_MUTATION) continue;
+        output.target = first_name(graph, output.target);
+        state->changed = state->changed || output.target != outputs[i].target;
+        bool is_known = false;
+        for (uint32_t j = 0; j < graph->output_count && !is_known; j++) {
+            is_known = graph->outputs[j].target == output.target;
+            if (is_known && !arg_same(&graph->outputs[j].arg, &output.arg))
+                FAIL(state->sets.diag, INSITU_UNSUPPORTED, "'%.200s' is given two different values under two names",
+                     graph->inputs[output.target].name);
+        }
+        if (is_known) continue;
+        TRY(check_overlap(state, output.target));
+        TRY(graph_add_output(graph, &output));
+    }
+    return INSITU_OK;
+}
+
+static insitu_status add_mutations(functionalizer *state, bool is_subgraph) {
+    graph *graph = state->graph;
+    for (uint32_t i = 0; i < state->base_inputs; i++) {
+        const alias_base *base = &state->sets.bases[i];
+        uint32_t input = state->input_of_base[i];
+        if (base->version == 0) continue;
+        if (is_subgraph)
+            FAIL(state->sets.diag, INSITU_UNSUPPORTED, "a subgraph of a control-flow operator writes its operand '%.200s'",
+                 graph->inputs[input].name);
+        TRY(check_overlap(state, input));
+        graph_output output = {
+            .kind = RESULT_MUTATION, .arg = arg_value(state->sets.views[base->root].value), .target = input, .user_index = -1};
+        TRY(graph_add_output(graph, &output));
+    }
+    return INSITU_OK;
+}
+
+static insitu_status place_outputs(functionalizer *state, bool is_subgraph) {
+    graph *graph = state->graph;
+    graph_output *outputs = graph->outputs;
+    uint32_t count = graph->output_count;
+    for (uint32_t i = 0; i < count; i++) {
+        graph_node as_node = {.args = &outputs[i].arg, .arg_count = 1, .source = "", .name = ""};
+        TRY(read_arguments(state, &as_node));
+    }
+    graph->outputs = NULL;
+    graph->output_count = graph->output_capacity = 0;
+    TRY(keep_mutations(state, outputs, count));
+    TRY(add_mutations(state, is_subgraph));
+    for (uint32_t i = 0; i < count; i++)
+        if (outputs[i].kind == RESULT_USER) TRY(graph_add_output(graph, &outputs[i]));
+    return INSITU_OK;
+}
+
+static insitu_status functionalize_graph(graph *graph, uint32_t depth, pass_context *context, bool *out_changed) {
+    functionalizer state = {.graph = graph, .context = context};
+    node_id *order = graph->order;
+    uint32_t count = graph->order_count;
+    TRY(for_each_subgraph(graph, depth, context, functionalize_graph, out_changed));
+    TRY(alias_sets_init(&state.sets, graph, context->scratch, context->diag));
+    TRY(add_inputs(&state));
+    graph->order = NULL;
+    graph->order_count = graph->order_capacity = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        mutation mutation = mutation_of(graph, graph_node_of(graph, order[i]));
+        TRY(mutation.kind == MUTATION_NONE ? place_node(&state, order[i]) : place_mutation(&state, order[i], &mutation));
+    }
+    TRY(check_metadata(&state));
+    TRY(place_outputs(&state, depth > 0));
+    *out_changed = *out_changed || state.changed || !graph->functional;
+    graph->functional = true;
+    return INSITU_OK;
+}
+
+insitu_status pass_functionalize(pass_context *context, bool *out_changed) {
+    *out_changed = false;
+    TRY(functionalize_graph(context->graph, 0, context, out_changed));
+    return sym_pool_status(context->graph->symbols, context->diag);
+}

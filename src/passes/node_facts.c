@@ -1,0 +1,113 @@
+/* Facts about nodes and arguments that several passes ask for. */
+#include "passes/passes_int.h"
+
+bool target_is(const graph_node *node, const char *target) { return strcmp(node->target, target) == 0; }
+
+void target_stem(const char *target, char *buffer, size_t size) {
+    const char *start = strchr(target, '.');
+    start = start ? start + 1 : target;
+    size_t length = strcspn(start, ".");
+    if (length >= size) length = size - 1;
+    memcpy(buffer, start, length);
+    buffer[length] = '\0';
+}
+
+const char *node_text(const graph_node *node, char *buffer, size_t size) {
+    const char *comma = node->source[0] ? ", " : "";
+    snprintf(buffer, size, "%.80s (%.80s%s%.80s)", node->name, node->target, comma, node->source);
+    return buffer;
+}
+
+static bool list_same(const graph_arg *a, const graph_arg *b, uint32_t depth);
+
+static bool arg_same_at(const graph_arg *a, const graph_arg *b, uint32_t depth) {
+    if (a->kind != b->kind) return false;
+    switch (a->kind) {
+    case ARG_ABSENT:
+    case ARG_NONE: return true;
+    case ARG_VALUE: return a->value.index == b->value.index;
+    case ARG_SYM: return sym_same(a->sym, b->sym);
+    case ARG_COMPLEX: return memcmp(&a->complex, &b->complex, sizeof(a->complex)) == 0;
+    case ARG_STRING:
+    case ARG_DEVICE: return strcmp(a->string, b->string) == 0;
+    case ARG_DTYPE: return a->dtype == b->dtype;
+    case ARG_LAYOUT:
+    case ARG_MEMORY_FORMAT: return a->number == b->number;
+    case ARG_LIST: return list_same(a, b, depth + 1);
+    case ARG_GRAPH: return a->graph == b->graph;
+    }
+    return false;
+}
+
+static bool list_same(const graph_arg *a, const graph_arg *b, uint32_t depth) {
+    if (a->list.count != b->list.count || depth > MAX_NESTING) return false;
+    for (uint32_t i = 0; i < a->list.count; i++)
+        if (!arg_same_at(&a->list.items[i], &b->list.items[i], depth)) return false;
+    return true;
+}
+
+bool arg_same(const graph_arg *a, const graph_arg *b) { return arg_same_at(a, b, 0); }
+
+bool arg_is_none(const graph_arg *arg) { return !arg || arg->kind == ARG_ABSENT || arg->kind == ARG_NONE; }
+
+bool arg_constant(const graph *graph, const graph_arg *arg, int64_t *out) {
+    return arg && arg->kind == ARG_SYM && sym_constant(graph->symbols, arg->sym, out);
+}
+
+bool arg_bool(const graph *graph, const graph_arg *arg, bool fallback) {
+    int64_t number;
+    return arg_constant(graph, arg, &number) ? number != 0 : fallback;
+}
+
+bool node_writes(const graph_node *node) { return node->schema && node->schema->writes; }
+
+bool type_same_layout(const tensor_type *a, const tensor_type *b) {
+    if (a->shape.rank != b->shape.rank || !sym_same(a->offset, b->offset)) return false;
+    for (uint32_t i = 0; i < a->shape.rank; i++)
+        if (!sym_same(a->strides[i], b->strides[i])) return false;
+    return true;
+}
+
+/* Operators whose results differ from call to call; a trailing '*' matches any ending of the stem. */
+static const char *const random_stems[] = {"empty*",    "new_empty*",  "rand*",      "bernoulli*", "normal*",
+                                           "uniform*",  "multinomial", "exponential*", "geometric*", "cauchy*",
+                                           "log_normal*", "poisson*",  "native_dropout", "rrelu*",   "binomial",
+                                           "_standard_gamma", "resize*"};
+/* Operators that draw random numbers when their argument train is true. */
+static const char *const dropout_stems[] = {"dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"};
+
+static bool stem_matches(const char *stem, const char *pattern) {
+    size_t length = strlen(pattern);
+    if (pattern[length - 1] == '*') return strncmp(stem, pattern, length - 1) == 0;
+    return strcmp(stem, pattern) == 0;
+}
+
+bool node_is_random(const graph *graph, const graph_node *node) {
+    char stem[64];
+    target_stem(node->target, stem, sizeof(stem));
+    for (size_t i = 0; i < COUNT_OF(random_stems); i++)
+        if (stem_matches(stem, random_stems[i])) return true;
+    for (size_t i = 0; i < COUNT_OF(dropout_stems); i++)
+        if (strcmp(stem, dropout_stems[i]) == 0) return arg_bool(graph, graph_arg_of(graph, node, "train"), true);
+    const graph_arg *probability = graph_arg_of(graph, node, "dropout_p");
+    double p = 0;
+    if (!probability || probability->kind != ARG_SYM) return false;
+    return !sym_constant_float(graph->symbols, probability->sym, &p) || p > 0;
+}
+
+bool node_has_effect(const graph *graph, const graph_node *node) {
+    (void)graph;
+    if (!node->schema) return strncmp(node->target, "higher_order.", 13) != 0 || node->result_count == 0;
+    return node->result_count == 0 || node->schema->writes || node->schema->return_count == 0;
+}
+
+insitu_status for_each_subgraph(graph *graph, uint32_t depth, pass_context *context, subgraph_fn work,
+                                bool *out_changed) {
+    if (depth >= MAX_NESTING) FAIL(context->diag, INSITU_FORMAT, "subgraphs are nested deeper than %d", MAX_NESTING);
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        graph_node node = *graph_node_of(graph, graph->order[i]);
+        for (uint32_t j = 0; j < node.arg_count; j++)
+            if (node.args[j].kind == ARG_GRAPH) TRY(work(node.args[j].graph, depth + 1, context, out_changed));
+    }
+    return INSITU_OK;
+}

@@ -1,0 +1,169 @@
+/* passes, inside: making nodes and comparing arguments (emit.c, node_facts.c), and the tracking of aliases that
+ * functionalize is made of (alias_sets.c, view_steps.c, view_shapes.c, view_inverse.c, mutation_twins.c). */
+#ifndef PASSES_INT_H
+#define PASSES_INT_H
+
+#include "passes/passes.h"
+
+#include <string.h>
+
+/* ---- making nodes (emit.c) ---- */
+typedef struct named_arg {
+    const char *name;
+    graph_arg arg;
+} named_arg;
+enum { MAX_EMIT_ARGS = 6 };
+typedef struct emission { /* a node with one tensor result; arguments that are not named take their defaults */
+    const char *target;
+    const tensor_type *type; /* of the result, if that is made; else not read */
+    const char *source;
+    uint32_t arg_count;
+    named_arg args[MAX_EMIT_ARGS];
+} emission;
+/* Appends the node to the order. *value is its result: an existing value whose producer it becomes, or NO_VALUE and a
+ * value named after the operator is made. */
+MUST_CHECK insitu_status emit_node(graph *graph, const emission *emission, insitu_diag *diag, value_id *value);
+MUST_CHECK insitu_status arg_of_sizes(graph *graph, const shape *shape, graph_arg *out_arg);
+MUST_CHECK insitu_status arg_of_numbers(graph *graph, const int64_t *numbers, uint32_t count, graph_arg *out_arg);
+graph_arg arg_of_int(graph *graph, int64_t number);
+graph_arg arg_of_dtype(dtype type);
+/* Casts value (of type from) to dtype and broadcasts it to sizes, by nodes if there is anything to do. Errors: SHAPE. */
+typedef struct conform_request {
+    value_id value;
+    tensor_type from;
+    dtype dtype;
+    const shape *sizes;
+    const char *source;
+} conform_request;
+MUST_CHECK insitu_status emit_conformed(graph *graph, const conform_request *request, insitu_diag *diag,
+                                        value_id *out_value);
+/* Gives a node's absent arguments their defaults and numbers their schema's type (fill_defaults.c). Errors: FORMAT. */
+MUST_CHECK insitu_status fill_node(graph *graph, node_id node, insitu_diag *diag);
+
+/* ---- facts about nodes (node_facts.c) ---- */
+bool target_is(const graph_node *node, const char *target);
+/* The operator's name without namespace and overload ("slice" of "aten.slice.Tensor"), written to buffer. */
+void target_stem(const char *target, char *buffer, size_t size);
+bool arg_same(const graph_arg *a, const graph_arg *b);
+bool arg_is_none(const graph_arg *arg); /* NULL, absent or None */
+bool arg_bool(const graph *graph, const graph_arg *arg, bool fallback);
+bool arg_constant(const graph *graph, const graph_arg *arg, int64_t *out); /* an integer that is known */
+bool node_writes(const graph_node *node);            /* by its schema */
+bool node_is_random(const graph *graph, const graph_node *node); /* or reads uninitialised memory */
+bool node_has_effect(const graph *graph, const graph_node *node);  /* must stay though nobody uses its results */
+bool type_same_layout(const tensor_type *a, const tensor_type *b); /* strides and offset */
+/* "add_ (aten.add_.Tensor, model.py:41)", for sentences. */
+const char *node_text(const graph_node *node, char *buffer, size_t size);
+enum { NODE_TEXT_SIZE = 256 };
+/* Calls work for every subgraph of the nodes in order. Depth is counted by the caller. */
+typedef insitu_status (*subgraph_fn)(graph *subgraph, uint32_t depth, pass_context *context, bool *out_changed);
+MUST_CHECK insitu_status for_each_subgraph(graph *graph, uint32_t depth, pass_context *context, subgraph_fn work,
+                                           bool *out_changed);
+
+/* ---- views (view_steps.c): what a node's results are to its first argument ---- */
+typedef struct view_step { /* one operator that makes a view of its first argument */
+    const char *target;
+    const graph_arg *args; /* by the target's schema; the first is not read */
+    uint32_t arg_count;
+    tensor_type type; /* of the view */
+} view_step;
+typedef enum alias_verdict {
+    ALIAS_FRESH, /* a tensor of its own */
+    ALIAS_SELF,  /* the argument itself, the same object */
+    ALIAS_VIEW,  /* a new object: the argument's view followed by steps (none: an alias) */
+    ALIAS_COPY   /* a tensor of its own that copy makes, the canonical form of the operator */
+} alias_verdict;
+enum { MAX_STEPS = 2 };
+typedef struct alias_plan { /* of one result */
+    alias_verdict verdict;
+    view_step steps[MAX_STEPS];
+    uint32_t step_count;
+    emission copy; /* its argument self is left to the caller */
+} alias_plan;
+/* operand: the recorded memory layout of the node's first tensor argument. */
+MUST_CHECK insitu_status view_plan(graph *graph, const graph_node *node, uint32_t result, const tensor_type *operand,
+                                   insitu_diag *diag, alias_plan *out_plan);
+bool view_first_argument(const graph_node *node, value_id *out_value);
+/* Whether a tensor of that layout can be seen with other sizes without a copy (PyTorch's rule) (view_shapes.c). */
+bool view_is_possible(sym_pool *pool, const tensor_type *operand, const tensor_type *result);
+/* The dimension that dim means, for a given rank. False: no such dimension. */
+bool wrap_dim(int64_t dim, uint32_t rank, uint32_t *out_dim);
+
+/* ---- alias sets (alias_sets.c) ---- */
+typedef struct view { /* a node of the tree of views of one base */
+    uint32_t base;
+    uint32_t parent;      /* view; NONE: this is the base itself */
+    uint32_t first_child; /* view or NONE */
+    uint32_t next_sibling;
+    view_step step;    /* from the parent; of the base itself only step.type holds */
+    value_id value;    /* the view as a value ... */
+    uint32_t version;  /* ... of the base at this version */
+    const char *source;
+} view;
+typedef struct alias_base {
+    uint32_t root;    /* its view */
+    uint32_t version; /* grows with each write */
+} alias_base;
+typedef struct alias_sets {
+    graph *graph;
+    arena *scratch;
+    insitu_diag *diag;
+    view *views;
+    uint32_t view_count, view_capacity;
+    alias_base *bases;
+    uint32_t base_count, base_capacity;
+    uint32_t *object_of; /* by value: the tensor object that it names, itself a value's index; NONE: not a tensor */
+    uint32_t *view_of;   /* by object */
+    uint32_t value_count; /* of the graph before the pass: values made later are not tracked */
+} alias_sets;
+MUST_CHECK insitu_status alias_sets_init(alias_sets *sets, graph *graph, arena *scratch, insitu_diag *diag);
+/* value is a tensor with memory of its own; content holds it now. */
+MUST_CHECK insitu_status alias_add_base(alias_sets *sets, value_id value, value_id content);
+/* The view that step makes of parent (found or made). value: its content now, or NO_VALUE. */
+MUST_CHECK insitu_status alias_add_view(alias_sets *sets, uint32_t parent, const view_step *step, const char *source,
+                                        uint32_t *out_view);
+static inline view *alias_view_of(const alias_sets *sets, value_id value) {
+    return &sets->views[sets->view_of[sets->object_of[value.index]]];
+}
+static inline uint32_t alias_view_index(const alias_sets *sets, value_id value) {
+    return sets->view_of[sets->object_of[value.index]];
+}
+/* The newest content of a view, derived again from its base if that was written since. wanted: the value to derive into
+ * if something must be derived, or NO_VALUE. */
+MUST_CHECK insitu_status alias_read(alias_sets *sets, uint32_t view, value_id wanted, const char *source,
+                                    value_id *out_value);
+/* Makes value (the view's sizes and dtype) the view's content: a new version of its base. */
+MUST_CHECK insitu_status alias_write(alias_sets *sets, uint32_t view, value_id value, const graph_node *writer);
+/* What the parent becomes when its view becomes value (view_inverse.c). before: the parent's content. */
+typedef struct inverse_request {
+    const view_step *step;
+    const tensor_type *parent;
+    value_id before, value;
+    const graph_node *writer;
+} inverse_request;
+MUST_CHECK insitu_status view_inverse(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                      value_id *out_value);
+bool view_inverse_needs_parent(const view_step *step); /* whether before is read */
+
+/* ---- in-place operators (mutation_twins.c) ---- */
+typedef enum mutation_kind {
+    MUTATION_NONE,
+    MUTATION_COPY,     /* copy_ */
+    MUTATION_NOTHING,  /* returns its argument: detach_, requires_grad_ */
+    MUTATION_METADATA, /* changes which view the object is: t_, squeeze_ */
+    MUTATION_TWIN,     /* has a functional twin */
+    MUTATION_HIDDEN,   /* writes arguments that its schema doesn't mark; has a functional twin */
+    MUTATION_REFUSED   /* resize_, set_, and operators without a twin */
+} mutation_kind;
+typedef struct mutation {
+    mutation_kind kind;
+    const op_schema *twin;  /* TWIN, HIDDEN; METADATA: the view operator */
+    uint32_t written_count; /* arguments written, and the results of the twin that hold what is written */
+    uint32_t written[4], results[4];
+    const char *why; /* REFUSED */
+} mutation;
+mutation mutation_of(const graph *graph, const graph_node *node);
+/* The dtype that the twin computes in, where self is written with operands of the node's other arguments. */
+dtype mutation_result_dtype(const graph *graph, const graph_node *node, const mutation *mutation, dtype written);
+
+#endif

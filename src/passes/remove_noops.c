@@ -1,0 +1,199 @@
+/* remove_noops: copies, casts and views that change nothing are replaced by their operand.
+ *
+ * In: a functional graph. Out: no clone, alias, detach or _to_copy to the same dtype; no view, expand, slice, permute,
+ * transpose or squeeze with the operand's own sizes and order; no slice_scatter of a whole tensor, and no scatter that
+ * puts a view of a tensor back where it was.
+ *
+ *     %1: f32[4] = aten.clone.default(%0)
+ *     %2: f32[4] = aten.add.Tensor(%1, %1)     ->     %2: f32[4] = aten.add.Tensor(%0, %0)
+ *
+ * Values have no memory, so that a copy is its operand, save in two places. A user output that is a copy of an input or
+ * of a state's new value (or a view of such a copy) must not be that tensor itself: the copy stays. A copy in another
+ * layout that as_strided looks at stays too.
+ *
+ * Needs a functional graph; keeps program order. */
+#include "passes/passes_int.h"
+
+typedef struct noops {
+    graph *graph;
+    bitset escapes; /* values that a user output is, or is a view of */
+    bitset states;  /* inputs, and values that mutation outputs give to them */
+    bitset strided; /* operands of as_strided */
+} noops;
+
+static bool is_copy(const graph_node *node) {
+    return target_is(node, "aten.clone.default") || target_is(node, "aten._to_copy.default");
+}
+
+static bool is_alias(const graph_node *node) {
+    return target_is(node, "aten.alias.default") || target_is(node, "aten.detach.default") ||
+           target_is(node, "aten.lift_fresh.default");
+}
+
+/* Operators whose result looks at its first argument. */
+static bool is_view(const graph_node *node) {
+    if (!node->schema || node->result_count != 1 || node->schema->return_count != 1 || !node->schema->arg_count) return false;
+    const schema_return *result = &node->schema->returns[0];
+    return result->alias && !(result->flags & SCHEMA_WRITES) && node->schema->args[0].alias == result->alias;
+}
+
+static bool is_strided(const graph_node *node) {
+    return target_is(node, "aten.as_strided.default") || target_is(node, "aten.as_strided_scatter.default");
+}
+
+static void mark(void *user, value_id *value) { bitset_add(user, value->index); }
+
+static insitu_status find_uses(noops *state, arena *scratch) {
+    graph *graph = state->graph;
+    TRY(bitset_create(scratch, graph->value_count, &state->escapes));
+    TRY(bitset_create(scratch, graph->value_count, &state->states));
+    TRY(bitset_create(scratch, graph->value_count, &state->strided));
+    for (uint32_t i = 0; i < graph->input_count; i++)
+        if (graph->inputs[i].value.index != NONE) bitset_add(&state->states, graph->inputs[i].value.index);
+    for (uint32_t i = 0; i < graph->output_count; i++) {
+        const graph_output *output = &graph->outputs[i];
+        if (output->arg.kind != ARG_VALUE) continue;
+        bitset_add(output->kind == RESULT_USER ? &state->escapes : &state->states, output->arg.value.index);
+    }
+    for (uint32_t i = graph->order_count; i-- > 0;) {
+        graph_node *node = graph_node_of(graph, graph->order[i]);
+        value_id operand;
+        if (is_strided(node)) graph_visit_args(node, mark, &state->strided);
+        bool looks = node->result_count == 1 && (is_view(node) || is_copy(node) || is_alias(node));
+        if (looks && bitset_has(&state->escapes, node->results[0].index) && view_first_argument(node, &operand))
+            bitset_add(&state->escapes, operand.index);
+    }
+    return INSITU_OK;
+}
+
+/* Whether value is an input or a state's new value, or looks at one. */
+static bool is_of_state(const noops *state, value_id value) {
+    for (uint32_t i = 0; i < state->graph->node_count + 1; i++) {
+        if (bitset_has(&state->states, value.index)) return true;
+        node_id producer = graph_value_of(state->graph, value)->producer;
+        if (producer.index == NONE) return true;
+        const graph_node *node = graph_node_of(state->graph, producer);
+        bool looks = node->result_count == 1 && (is_view(node) || is_alias(node) || is_copy(node));
+        if (!looks || !view_first_argument(node, &value)) return false;
+    }
+    return false;
+}
+
+static bool copy_changes_nothing(const noops *state, const graph_node *node, value_id operand) {
+    const tensor_type *from = &graph_value_of(state->graph, operand)->type;
+    const tensor_type *to = &graph_value_of(state->graph, node->results[0])->type;
+    if (from->dtype != to->dtype) return false;
+    if (bitset_has(&state->strided, node->results[0].index) && !type_same_layout(from, to)) return false;
+    return !bitset_has(&state->escapes, node->results[0].index) || !is_of_state(state, operand);
+}
+
+static bool permutes_nothing(const graph *graph, const graph_node *node) {
+    const graph_arg *dims = graph_arg_of(graph, node, "dims");
+    uint32_t rank = graph_value_of(graph, node->results[0])->type.shape.rank, wrapped;
+    if (!dims || dims->kind != ARG_LIST || dims->list.count != rank) return false;
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t dim;
+        if (!arg_constant(graph, &dims->list.items[i], &dim) || !wrap_dim(dim, rank, &wrapped) || wrapped != i) return false;
+    }
+    return true;
+}
+
+static bool transposes_nothing(const graph *graph, const graph_node *node) {
+    int64_t dim0, dim1;
+    uint32_t rank = graph_value_of(graph, node->results[0])->type.shape.rank, a, b;
+    return arg_constant(graph, graph_arg_of(graph, node, "dim0"), &dim0) &&
+           arg_constant(graph, graph_arg_of(graph, node, "dim1"), &dim1) && wrap_dim(dim0, rank, &a) &&
+           wrap_dim(dim1, rank, &b) && a == b;
+}
+
+/* Views that with the operand's own sizes are the operand. */
+static const char *const plain_views[] = {"aten.view.default",     "aten._unsafe_view.default", "aten.reshape.default",
+                                          "aten.expand.default",   "aten.slice.Tensor",         "aten.squeeze.default",
+                                          "aten.squeeze.dim",      "aten.squeeze.dims"};
+
+static bool view_changes_nothing(const graph *graph, const graph_node *node, value_id operand) {
+    const tensor_type *from = &graph_value_of(graph, operand)->type;
+    const tensor_type *to = &graph_value_of(graph, node->results[0])->type;
+    if (from->dtype != to->dtype || !shape_same(&from->shape, &to->shape)) return false;
+    for (size_t i = 0; i < COUNT_OF(plain_views); i++)
+        if (target_is(node, plain_views[i])) return true;
+    if (target_is(node, "aten.permute.default")) return permutes_nothing(graph, node);
+    if (target_is(node, "aten.transpose.int")) return transposes_nothing(graph, node);
+    return target_is(node, "aten.t.default") && to->shape.rank < 2;
+}
+
+static const struct {
+    const char *scatter, *view;
+} scatters[] = {
+    {"aten.slice_scatter.default", "aten.slice.Tensor"},
+    {"aten.select_scatter.default", "aten.select.int"},
+    {"aten.diagonal_scatter.default", "aten.diagonal.default"},
+    {"aten.as_strided_scatter.default", "aten.as_strided.default"},
+};
+
+/* Whether source is the view of operand that the scatter writes: the same operator with the same arguments. */
+static bool scatters_back(const graph *graph, const graph_node *node, const char *view, value_id operand, value_id source) {
+    node_id producer = graph_value_of(graph, source)->producer;
+    if (producer.index == NONE) return false;
+    const graph_node *looker = graph_node_of(graph, producer);
+    if (!target_is(looker, view) || looker->args[0].kind != ARG_VALUE || looker->args[0].value.index != operand.index)
+        return false;
+    for (uint32_t i = 1; i < looker->arg_count; i++) {
+        const graph_arg *same = graph_arg_of(graph, node, looker->schema->args[i].name);
+        if (!same || !arg_same(same, &looker->args[i])) return false;
+    }
+    return true;
+}
+
+/* What a node is replaced by, or NO_VALUE. */
+static value_id replacement_of(const noops *state, const graph_node *node) {
+    const graph *graph = state->graph;
+    value_id operand;
+    if (node->result_count != 1 || !view_first_argument(node, &operand)) return NO_VALUE;
+    if (graph_value_of(graph, node->results[0])->kind != VALUE_TENSOR) return NO_VALUE;
+    if (is_alias(node)) return operand;
+    if (is_copy(node)) return copy_changes_nothing(state, node, operand) ? operand : NO_VALUE;
+    if (view_changes_nothing(graph, node, operand)) return operand;
+    for (size_t i = 0; i < COUNT_OF(scatters); i++) {
+        if (!target_is(node, scatters[i].scatter) || node->args[1].kind != ARG_VALUE) continue;
+        value_id source = node->args[1].value;
+        const tensor_type *whole = &graph_value_of(graph, operand)->type, *part = &graph_value_of(graph, source)->type;
+        if (scatters_back(graph, node, scatters[i].view, operand, source)) return operand;
+        if (i == 0 && whole->dtype == part->dtype && shape_same(&whole->shape, &part->shape)) return source;
+    }
+    return NO_VALUE;
+}
+
+static void follow(void *user, value_id *value) {
+    const value_id *replacement = user;
+    if (replacement[value->index].index != NONE) *value = replacement[value->index];
+}
+
+static insitu_status remove_in_graph(graph *graph, uint32_t depth, pass_context *context, bool *out_changed) {
+    noops state = {.graph = graph};
+    value_id *replacement;
+    uint32_t kept = 0;
+    TRY(for_each_subgraph(graph, depth, context, remove_in_graph, out_changed));
+    TRY(find_uses(&state, context->scratch));
+    TRY(arena_array(context->scratch, graph->value_count, sizeof(value_id), &replacement));
+    for (uint32_t i = 0; i < graph->value_count; i++) replacement[i] = NO_VALUE;
+    for (uint32_t i = 0; i < graph->order_count; i++) {
+        graph_node *node = graph_node_of(graph, graph->order[i]);
+        graph_visit_args(node, follow, replacement);
+        value_id operand = replacement_of(&state, node);
+        if (operand.index == NONE) {
+            graph->order[kept++] = graph->order[i];
+            continue;
+        }
+        replacement[node->results[0].index] = operand;
+        *out_changed = true;
+    }
+    graph->order_count = kept;
+    graph_replace_uses(graph, replacement);
+    return INSITU_OK;
+}
+
+insitu_status pass_remove_noops(pass_context *context, bool *out_changed) {
+    *out_changed = false;
+    return remove_in_graph(context->graph, 0, context, out_changed);
+}

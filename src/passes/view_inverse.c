@@ -1,0 +1,223 @@
+/* Writing through a view: what the parent becomes when its view becomes a value.
+ *
+ *     slice, select, diagonal, as_strided       the matching scatter of the value into the parent
+ *     view, permute, transpose, t, squeeze ...  the view that leads back
+ *     unfold of adjoining windows               permute and view back
+ *
+ * A view that shows one element several times (an expand, overlapping windows) can't be written: PyTorch refuses it too
+ * or leaves it undefined. Views without a row here can be read and not written: UNSUPPORTED. */
+#include "passes/passes_int.h"
+
+typedef insitu_status (*inverse_fn)(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                    value_id *out_value);
+
+static const graph_arg *step_arg(const view_step *step, const char *name) {
+    const op_schema *schema = schema_find(step->target);
+    uint32_t position = schema ? schema_arg_index(schema, name) : NONE;
+    return position == NONE ? NULL : &step->args[position];
+}
+
+static insitu_status refuse(const inverse_request *request, insitu_diag *diag, const char *why) {
+    char text[NODE_TEXT_SIZE];
+    FAIL(diag, INSITU_UNSUPPORTED, "%s writes through a view made by %s, %s",
+         node_text(request->writer, text, sizeof(text)), request->step->target, why);
+}
+
+/* A scatter with the step's own arguments, by name. */
+static insitu_status emit_scatter(graph *graph, const inverse_request *request, const char *target,
+                                  const char *const *names, uint32_t count, insitu_diag *diag, value_id *out_value) {
+    emission scatter = {.target = target, .type = request->parent, .source = request->writer->source, .arg_count = 2,
+                        .args = {{"self", arg_value(request->before)}, {"src", arg_value(request->value)}}};
+    for (uint32_t i = 0; i < count; i++)
+        scatter.args[scatter.arg_count++] = (named_arg){names[i], *step_arg(request->step, names[i])};
+    *out_value = NO_VALUE;
+    return emit_node(graph, &scatter, diag, out_value);
+}
+
+static insitu_status inverse_slice(graph *graph, const inverse_request *request, insitu_diag *diag, value_id *out_value) {
+    static const char *const names[] = {"dim", "start", "end", "step"};
+    return emit_scatter(graph, request, "aten.slice_scatter.default", names, COUNT_OF(names), diag, out_value);
+}
+
+static insitu_status inverse_select(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                    value_id *out_value) {
+    static const char *const names[] = {"dim", "index"};
+    return emit_scatter(graph, request, "aten.select_scatter.default", names, COUNT_OF(names), diag, out_value);
+}
+
+static insitu_status inverse_diagonal(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                      value_id *out_value) {
+    static const char *const names[] = {"offset", "dim1", "dim2"};
+    return emit_scatter(graph, request, "aten.diagonal_scatter.default", names, COUNT_OF(names), diag, out_value);
+}
+
+static insitu_status inverse_strided(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                     value_id *out_value) {
+    static const char *const names[] = {"size", "stride", "storage_offset"};
+    return emit_scatter(graph, request, "aten.as_strided_scatter.default", names, COUNT_OF(names), diag, out_value);
+}
+
+/* One operator on the value alone gives the parent. */
+static insitu_status emit_back(graph *graph, const inverse_request *request, const char *target, const named_arg *args,
+                               uint32_t count, insitu_diag *diag, value_id *out_value) {
+    emission back = {.target = target, .type = request->parent, .source = request->writer->source, .arg_count = 1,
+                     .args = {{"self", arg_value(request->value)}}};
+    for (uint32_t i = 0; i < count; i++) back.args[back.arg_count++] = args[i];
+    *out_value = NO_VALUE;
+    return emit_node(graph, &back, diag, out_value);
+}
+
+static insitu_status inverse_transpose(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                       value_id *out_value) {
+    named_arg args[] = {{"dim0", *step_arg(request->step, "dim0")}, {"dim1", *step_arg(request->step, "dim1")}};
+    return emit_back(graph, request, "aten.transpose.int", args, COUNT_OF(args), diag, out_value);
+}
+
+static insitu_status inverse_t(graph *graph, const inverse_request *request, insitu_diag *diag, value_id *out_value) {
+    return emit_back(graph, request, "aten.t.default", NULL, 0, diag, out_value);
+}
+
+static insitu_status inverse_permute(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                     value_id *out_value) {
+    const graph_arg *dims = step_arg(request->step, "dims");
+    uint32_t rank = request->parent->shape.rank;
+    int64_t back[MAX_RANK] = {0};
+    if (dims->kind != ARG_LIST || dims->list.count != rank) return refuse(request, diag, "whose dimensions don't fit");
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t dim;
+        uint32_t wrapped;
+        if (!arg_constant(graph, &dims->list.items[i], &dim) || !wrap_dim(dim, rank, &wrapped))
+            return refuse(request, diag, "whose dimensions don't fit");
+        back[wrapped] = i;
+    }
+    named_arg arg = {"dims", {0}};
+    TRY(arg_of_numbers(graph, back, rank, &arg.arg));
+    return emit_back(graph, request, "aten.permute.default", &arg, 1, diag, out_value);
+}
+
+static insitu_status inverse_unsqueeze(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                       value_id *out_value) {
+    int64_t dim;
+    uint32_t wrapped;
+    if (!arg_constant(graph, step_arg(request->step, "dim"), &dim) ||
+        !wrap_dim(dim, request->step->type.shape.rank, &wrapped))
+        return refuse(request, diag, "whose dimension doesn't fit");
+    named_arg arg = {"dim", arg_of_int(graph, wrapped)};
+    return emit_back(graph, request, "aten.squeeze.dim", &arg, 1, diag, out_value);
+}
+
+static insitu_status inverse_view(graph *graph, const inverse_request *request, insitu_diag *diag, value_id *out_value) {
+    named_arg size = {"size", {0}};
+    TRY(arg_of_sizes(graph, &request->parent->shape, &size.arg));
+    return emit_back(graph, request, "aten.view.default", &size, 1, diag, out_value);
+}
+
+/* One dimension dropped is put back by unsqueeze, several by a view. */
+static insitu_status inverse_squeeze(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                     value_id *out_value) {
+    const graph_arg *dim_arg = step_arg(request->step, "dim");
+    uint32_t parent_rank = request->parent->shape.rank, rank = request->step->type.shape.rank, wrapped;
+    int64_t dim;
+    if (rank == parent_rank) {
+        *out_value = request->value;
+        return INSITU_OK;
+    }
+    if (rank + 1 != parent_rank || !arg_constant(graph, dim_arg, &dim) || !wrap_dim(dim, parent_rank, &wrapped))
+        return inverse_view(graph, request, diag, out_value);
+    named_arg arg = {"dim", arg_of_int(graph, wrapped)};
+    return emit_back(graph, request, "aten.unsqueeze.default", &arg, 1, diag, out_value);
+}
+
+/* Without a repeated element an expand only adds dimensions of size 1. */
+static insitu_status inverse_expand(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                    value_id *out_value) {
+    sym_pool *pool = graph->symbols;
+    if (sym_is_eq(pool, shape_numel(pool, &request->parent->shape), shape_numel(pool, &request->step->type.shape)) !=
+        TRUTH_TRUE)
+        return refuse(request, diag, "which shows the same element several times");
+    return inverse_view(graph, request, diag, out_value);
+}
+
+static insitu_status inverse_view_dtype(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                        value_id *out_value) {
+    named_arg arg = {"dtype", arg_of_dtype(request->parent->dtype)};
+    return emit_back(graph, request, "aten.view.dtype", &arg, 1, diag, out_value);
+}
+
+static insitu_status inverse_as_real(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                     value_id *out_value) {
+    return emit_back(graph, request, "aten.view_as_complex.default", NULL, 0, diag, out_value);
+}
+
+static insitu_status inverse_as_complex(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                        value_id *out_value) {
+    return emit_back(graph, request, "aten.view_as_real.default", NULL, 0, diag, out_value);
+}
+
+/* (..., n, ..., size) of adjoining windows that fill the dimension: size goes behind n, and both become one. */
+static insitu_status inverse_unfold(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                    value_id *out_value) {
+    const tensor_type *view = &request->step->type;
+    int64_t dim_number, size, step;
+    uint32_t dim = 0, rank = view->shape.rank;
+    bool fits = arg_constant(graph, step_arg(request->step, "dimension"), &dim_number) &&
+                arg_constant(graph, step_arg(request->step, "size"), &size) &&
+                arg_constant(graph, step_arg(request->step, "step"), &step) &&
+                wrap_dim(dim_number, request->parent->shape.rank, &dim) && rank >= 2;
+    if (!fits || size != step ||
+        sym_is_eq(graph->symbols, shape_numel(graph->symbols, &view->shape),
+                  shape_numel(graph->symbols, &request->parent->shape)) != TRUTH_TRUE)
+        return refuse(request, diag, "whose windows overlap or leave elements out");
+    int64_t order[MAX_RANK];
+    tensor_type moved = {.dtype = view->dtype, .shape.rank = rank, .offset = view->offset};
+    for (uint32_t i = 0, from = 0; i < rank; i++) {
+        order[i] = i == dim + 1 ? (int64_t)rank - 1 : (int64_t)from++;
+        moved.shape.sizes[i] = view->shape.sizes[order[i]];
+        moved.strides[i] = view->strides[order[i]];
+    }
+    emission permute = {.target = "aten.permute.default", .type = &moved, .source = request->writer->source,
+                        .arg_count = 2, .args = {{"self", arg_value(request->value)}, {"dims", {0}}}};
+    TRY(arg_of_numbers(graph, order, rank, &permute.args[1].arg));
+    inverse_request back = *request;
+    back.value = NO_VALUE;
+    TRY(emit_node(graph, &permute, diag, &back.value));
+    return inverse_view(graph, &back, diag, out_value);
+}
+
+static const struct {
+    const char *target;
+    inverse_fn inverse;
+    bool needs_parent;
+} inverses[] = {
+    {"aten.slice.Tensor", inverse_slice, true},
+    {"aten.select.int", inverse_select, true},
+    {"aten.diagonal.default", inverse_diagonal, true},
+    {"aten.as_strided.default", inverse_strided, true},
+    {"aten.transpose.int", inverse_transpose, false},
+    {"aten.t.default", inverse_t, false},
+    {"aten.permute.default", inverse_permute, false},
+    {"aten.unsqueeze.default", inverse_unsqueeze, false},
+    {"aten.squeeze.default", inverse_squeeze, false},
+    {"aten.squeeze.dim", inverse_squeeze, false},
+    {"aten.squeeze.dims", inverse_squeeze, false},
+    {"aten.view.default", inverse_view, false},
+    {"aten.expand.default", inverse_expand, false},
+    {"aten.view.dtype", inverse_view_dtype, false},
+    {"aten.view_as_real.default", inverse_as_real, false},
+    {"aten.view_as_complex.default", inverse_as_complex, false},
+    {"aten.unfold.default", inverse_unfold, false},
+};
+
+bool view_inverse_needs_parent(const view_step *step) {
+    for (size_t i = 0; i < COUNT_OF(inverses); i++)
+        if (strcmp(step->target, inverses[i].target) == 0) return inverses[i].needs_parent;
+    return false;
+}
+
+insitu_status view_inverse(graph *graph, const inverse_request *request, insitu_diag *diag, value_id *out_value) {
+    *out_value = NO_VALUE;
+    for (size_t i = 0; i < COUNT_OF(inverses); i++)
+        if (strcmp(request->step->target, inverses[i].target) == 0)
+            return inverses[i].inverse(graph, request, diag, out_value);
+    return refuse(request, diag, "which can be read and not written through");
+}

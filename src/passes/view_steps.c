@@ -1,0 +1,397 @@
+/* What a node's results are to its first argument: the same tensor, a view of it by canonical steps, a copy, or nothing.
+ *
+ * Many operators make views; their inverses and equality are decided on few canonical ones: slice, select, view,
+ * permute, transpose, t, unsqueeze, squeeze, expand, diagonal, as_strided, unfold, view_as_real and the like. So narrow,
+ * split, chunk and tensor_split become slices, unbind becomes selects, reshape, flatten, unflatten and _unsafe_view
+ * become view with the recorded sizes, movedim and T become permute. Operators that copy or alias as the strides demand
+ * (reshape, contiguous, to) are decided by the operand's recorded layout, as PyTorch decided when it ran. */
+#include "passes/passes_int.h"
+
+#include "archive/archive.h" /* numbers of memory formats */
+
+typedef enum alias_rule {
+    RULE_FRESH,
+    RULE_SELF,       /* returns its argument */
+    RULE_ALIAS,      /* a new tensor object over the same view */
+    RULE_AS_IS,      /* a canonical view operator */
+    RULE_RESHAPE,    /* a view if the strides allow one, else a copy */
+    RULE_VIEW,       /* always a view with other sizes */
+    RULE_EXPAND,
+    RULE_CONTIGUOUS,
+    RULE_CAST,       /* the argument itself if nothing changes */
+    RULE_CAST_COPY,  /* always a copy */
+    RULE_CLONE,      /* a copy in another spelling */
+    RULE_DROPOUT,    /* the argument itself outside training */
+    RULE_MOVEDIM,
+    RULE_REVERSE,    /* all dimensions reversed */
+    RULE_SWAP_LAST,  /* the last two dimensions swapped */
+    RULE_SWAP_NAMED, /* two dimensions swapped */
+    RULE_NARROW,
+    RULE_PARTS,      /* result k is a slice along dim */
+    RULE_UNBIND,
+    RULE_REAL_PART,
+    RULE_IMAGINARY,
+    RULE_IF_REAL     /* an alias of a real tensor, else a view of its own kind */
+} alias_rule;
+
+static const struct {
+    const char *target;
+    alias_rule rule;
+} rules[] = {
+    {"aten.alias.default", RULE_ALIAS},
+    {"aten.detach.default", RULE_ALIAS},
+    {"aten.lift_fresh.default", RULE_SELF},
+    {"aten.lift.default", RULE_CLONE},
+    {"aten.lift_fresh_copy.default", RULE_CLONE},
+    {"aten.alias_copy.default", RULE_CLONE},
+    {"aten.detach_copy.default", RULE_CLONE},
+    {"aten.positive.default", RULE_SELF},
+    {"aten.pin_memory.default", RULE_SELF},
+    {"aten.resolve_conj.default", RULE_IF_REAL},
+    {"aten.resolve_neg.default", RULE_IF_REAL},
+    {"aten.conj.default", RULE_IF_REAL},
+    {"aten._conj.default", RULE_IF_REAL},
+    {"aten.conj_physical.default", RULE_IF_REAL},
+    {"aten.real.default", RULE_REAL_PART},
+    {"aten.imag.default", RULE_IMAGINARY},
+    {"aten.dropout.default", RULE_DROPOUT},
+    {"aten.alpha_dropout.default", RULE_DROPOUT},
+    {"aten.feature_dropout.default", RULE_DROPOUT},
+    {"aten.feature_alpha_dropout.default", RULE_DROPOUT},
+    {"aten.view.default", RULE_VIEW},
+    {"aten.view_as.default", RULE_VIEW},
+    {"aten._unsafe_view.default", RULE_VIEW},
+    {"aten._reshape_alias.default", RULE_VIEW},
+    {"aten.unflatten.int", RULE_VIEW},
+    {"aten.reshape.default", RULE_RESHAPE},
+    {"aten.reshape_as.default", RULE_RESHAPE},
+    {"aten.flatten.using_ints", RULE_RESHAPE},
+    {"aten.ravel.default", RULE_RESHAPE},
+    {"aten.atleast_1d.default", RULE_VIEW},
+    {"aten.atleast_2d.default", RULE_VIEW},
+    {"aten.atleast_3d.default", RULE_VIEW},
+    {"aten.view_copy.default", RULE_RESHAPE},
+    {"aten._reshape_copy.default", RULE_RESHAPE},
+    {"aten.expand.default", RULE_EXPAND},
+    {"aten.expand_as.default", RULE_EXPAND},
+    {"aten.broadcast_to.default", RULE_EXPAND},
+    {"aten.contiguous.default", RULE_CONTIGUOUS},
+    {"aten.to.dtype", RULE_CAST},
+    {"aten.to.device", RULE_CAST},
+    {"aten.to.dtype_layout", RULE_CAST},
+    {"aten.to.other", RULE_CAST},
+    {"aten.type_as.default", RULE_CAST},
+    {"aten._to_copy.default", RULE_CAST_COPY},
+    {"aten.movedim.int", RULE_MOVEDIM},
+    {"aten.movedim.intlist", RULE_MOVEDIM},
+    {"aten.moveaxis.int", RULE_MOVEDIM},
+    {"aten.moveaxis.intlist", RULE_MOVEDIM},
+    {"aten.numpy_T.default", RULE_REVERSE},
+    {"aten.mT.default", RULE_SWAP_LAST},
+    {"aten.swapaxes.default", RULE_SWAP_NAMED},
+    {"aten.swapdims.default", RULE_SWAP_NAMED},
+    {"aten.narrow.default", RULE_NARROW},
+    {"aten.split.Tensor", RULE_PARTS},
+    {"aten.split.sizes", RULE_PARTS},
+    {"aten.split_with_sizes.default", RULE_PARTS},
+    {"aten.chunk.default", RULE_PARTS},
+    {"aten.tensor_split.sections", RULE_PARTS},
+    {"aten.tensor_split.indices", RULE_PARTS},
+    {"aten.unsafe_split.Tensor", RULE_PARTS},
+    {"aten.unsafe_split_with_sizes.default", RULE_PARTS},
+    {"aten.unsafe_chunk.default", RULE_PARTS},
+    {"aten.unbind.int", RULE_UNBIND},
+};
+
+bool view_first_argument(const graph_node *node, value_id *out_value) {
+    if (!node->schema || !node->arg_count || node->args[0].kind != ARG_VALUE) return false;
+    *out_value = node->args[0].value;
+    return true;
+}
+
+/* Of an operator that the table lacks: a view if its schema says that the result aliases the first argument. */
+static alias_rule rule_of(const graph_node *node) {
+    for (size_t i = 0; i < COUNT_OF(rules); i++)
+        if (target_is(node, rules[i].target)) return rules[i].rule;
+    const op_schema *schema = node->schema;
+    if (!schema || schema->return_count != 1 || schema->arg_count == 0) return RULE_FRESH;
+    const schema_return *result = &schema->returns[0];
+    bool is_view = result->alias && !(result->flags & (SCHEMA_WRITES | SCHEMA_LIST)) &&
+                   schema->args[0].alias == result->alias;
+    return is_view ? RULE_AS_IS : RULE_FRESH;
+}
+
+/* ---- steps and copies ---- */
+
+static insitu_status add_step(graph *graph, alias_plan *plan, const char *target, const tensor_type *type,
+                              const named_arg *args, uint32_t count) {
+    view_step *step = &plan->steps[plan->step_count++];
+    const op_schema *schema = schema_find(target);
+    plan->verdict = ALIAS_VIEW;
+    *step = (view_step){.target = target, .type = *type};
+    if (!schema) return INSITU_INTERNAL;
+    graph_arg *filled;
+    TRY(arena_array(graph_arena(graph), schema->arg_count, sizeof(graph_arg), &filled));
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t position = schema_arg_index(schema, args[i].name);
+        if (position == NONE) return INSITU_INTERNAL;
+        filled[position] = args[i].arg;
+    }
+    step->args = filled;
+    step->arg_count = schema->arg_count;
+    return INSITU_OK;
+}
+
+static insitu_status add_view(graph *graph, alias_plan *plan, const tensor_type *type) {
+    named_arg size = {"size", {0}};
+    TRY(arg_of_sizes(graph, &type->shape, &size.arg));
+    return add_step(graph, plan, "aten.view.default", type, &size, 1);
+}
+
+static insitu_status add_slice(graph *graph, alias_plan *plan, const tensor_type *type, graph_arg dim, sym start, sym end) {
+    named_arg args[] = {
+        {"dim", dim}, {"start", arg_sym(start)}, {"end", arg_sym(end)}, {"step", arg_of_int(graph, 1)}};
+    return add_step(graph, plan, "aten.slice.Tensor", type, args, COUNT_OF(args));
+}
+
+static void plan_copy(alias_plan *plan, const char *target, const tensor_type *type) {
+    plan->verdict = ALIAS_COPY;
+    plan->copy = (emission){.target = target, .type = type, .arg_count = 1, .args = {{.name = "self"}}};
+}
+
+static void copy_arg(alias_plan *plan, const char *name, graph_arg arg) {
+    plan->copy.args[plan->copy.arg_count++] = (named_arg){name, arg};
+}
+
+static insitu_status plan_reshape(graph *graph, const tensor_type *operand, const tensor_type *result, bool always,
+                                  alias_plan *plan) {
+    if (shape_same(&operand->shape, &result->shape)) {
+        plan->verdict = ALIAS_VIEW;
+        return INSITU_OK;
+    }
+    if (always || view_is_possible(graph->symbols, operand, result)) return add_view(graph, plan, result);
+    plan_copy(plan, "aten.view.default", result);
+    copy_arg(plan, "size", (graph_arg){0});
+    return arg_of_sizes(graph, &result->shape, &plan->copy.args[1].arg);
+}
+
+/* ---- casts ---- */
+
+static bool keeps_format(sym_pool *pool, const graph_arg *format, const tensor_type *operand, const tensor_type *result) {
+    if (arg_is_none(format) || format->kind != ARG_MEMORY_FORMAT || format->number == MEMORY_FORMAT_PRESERVE) return true;
+    if (format->number == MEMORY_FORMAT_CONTIGUOUS) return type_is_dense(pool, operand);
+    for (uint32_t i = 0; i < operand->shape.rank; i++)
+        if (!sym_same(operand->strides[i], result->strides[i])) return false;
+    return true;
+}
+
+static void plan_cast(const graph *graph, const graph_node *node, const tensor_type *operand, const tensor_type *result,
+                      bool always, alias_plan *plan) {
+    const graph_arg *format = graph_arg_of(graph, node, "memory_format");
+    bool copies = always || arg_bool(graph, graph_arg_of(graph, node, "copy"), false);
+    if (!copies && operand->dtype == result->dtype && keeps_format(graph->symbols, format, operand, result)) {
+        plan->verdict = ALIAS_SELF;
+        return;
+    }
+    plan_copy(plan, "aten._to_copy.default", result);
+    copy_arg(plan, "dtype", arg_of_dtype(result->dtype));
+    if (!arg_is_none(format)) copy_arg(plan, "memory_format", *format);
+}
+
+static void plan_contiguous(const graph *graph, const graph_node *node, const tensor_type *operand,
+                            const tensor_type *result, alias_plan *plan) {
+    const graph_arg *format = graph_arg_of(graph, node, "memory_format");
+    if (keeps_format(graph->symbols, format, operand, result)) {
+        plan->verdict = ALIAS_SELF;
+        return;
+    }
+    plan_copy(plan, "aten.clone.default", result);
+    if (!arg_is_none(format)) copy_arg(plan, "memory_format", *format);
+}
+
+/* ---- permutations ---- */
+
+static insitu_status add_permute(graph *graph, const uint32_t *order, const tensor_type *type, alias_plan *plan) {
+    int64_t dims[MAX_RANK];
+    for (uint32_t i = 0; i < type->shape.rank; i++) dims[i] = order[i];
+    named_arg arg = {"dims", {0}};
+    TRY(arg_of_numbers(graph, dims, type->shape.rank, &arg.arg));
+    return add_step(graph, plan, "aten.permute.default", type, &arg, 1);
+}
+
+/* A number or a list of numbers as dimensions. */
+static bool read_dims(const graph *graph, const graph_arg *arg, uint32_t rank, uint32_t *dims, uint32_t *out_count) {
+    const graph_arg *items = arg->kind == ARG_LIST ? arg->list.items : arg;
+    *out_count = arg->kind == ARG_LIST ? arg->list.count : 1;
+    if (*out_count > rank) return false;
+    for (uint32_t i = 0; i < *out_count; i++) {
+        int64_t dim;
+        if (!arg_constant(graph, &items[i], &dim) || !wrap_dim(dim, rank, &dims[i])) return false;
+    }
+    return true;
+}
+
+static insitu_status plan_movedim(graph *graph, const graph_node *node, const tensor_type *type, alias_plan *plan,
+                                  insitu_diag *diag) {
+    uint32_t rank = type->shape.rank, from[MAX_RANK], to[MAX_RANK], from_count, to_count, order[MAX_RANK];
+    bool taken[MAX_RANK] = {false}, placed[MAX_RANK] = {false};
+    char text[NODE_TEXT_SIZE];
+    const graph_arg *source = graph_arg_of(graph, node, "source"), *target = graph_arg_of(graph, node, "destination");
+    if (!source || !target || !read_dims(graph, source, rank, from, &from_count) ||
+        !read_dims(graph, target, rank, to, &to_count) || from_count != to_count)
+        FAIL(diag, INSITU_FORMAT, "%s moves dimensions that its operand lacks", node_text(node, text, sizeof(text)));
+    for (uint32_t i = 0; i < from_count; i++) {
+        order[to[i]] = from[i];
+        if (placed[to[i]] || taken[from[i]])
+            FAIL(diag, INSITU_FORMAT, "%s names a dimension twice", node_text(node, text, sizeof(text)));
+        placed[to[i]] = taken[from[i]] = true;
+    }
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < rank; i++) {
+        if (placed[i]) continue;
+        while (taken[next]) next++;
+        order[i] = next++;
+    }
+    return add_permute(graph, order, type, plan);
+}
+
+static insitu_status plan_swap(graph *graph, const tensor_type *type, int64_t dim0, int64_t dim1, alias_plan *plan) {
+    named_arg args[] = {{"dim0", arg_of_int(graph, dim0)}, {"dim1", arg_of_int(graph, dim1)}};
+    return add_step(graph, plan, "aten.transpose.int", type, args, COUNT_OF(args));
+}
+
+static insitu_status plan_swap_named(graph *graph, const graph_node *node, const tensor_type *type, alias_plan *plan) {
+    int64_t dim0, dim1; /* swapaxes calls them axis0 and axis1: by position */
+    if (node->arg_count < 3 || !arg_constant(graph, &node->args[1], &dim0) || !arg_constant(graph, &node->args[2], &dim1))
+        return INSITU_INTERNAL;
+    return plan_swap(graph, type, dim0, dim1, plan);
+}
+
+/* ---- parts ---- */
+
+static insitu_status plan_unbind(graph *graph, const graph_node *node, uint32_t result, const tensor_type *type,
+                                 alias_plan *plan) {
+    named_arg args[] = {{"dim", *graph_arg_of(graph, node, "dim")}, {"index", arg_of_int(graph, result)}};
+    return add_step(graph, plan, "aten.select.int", type, args, COUNT_OF(args));
+}
+
+/* Result k lies after the results before it, by their recorded sizes. tensor_split's indices may overlap or go back:
+ * recorded sizes then don't add up, and the bounds are taken from the list. */
+static insitu_status plan_part(graph *graph, const graph_node *node, uint32_t result, const tensor_type *type,
+                               alias_plan *plan, insitu_diag *diag) {
+    const graph_arg *dim_arg = graph_arg_of(graph, node, "dim");
+    int64_t dim_number;
+    uint32_t dim;
+    char text[NODE_TEXT_SIZE];
+    if (!arg_constant(graph, dim_arg, &dim_number) || !wrap_dim(dim_number, type->shape.rank, &dim) || !type->shape.rank)
+        FAIL(diag, INSITU_FORMAT, "%s splits a dimension that its operand lacks", node_text(node, text, sizeof(text)));
+    sym start = sym_int(graph->symbols, 0), end;
+    const graph_arg *indices = graph_arg_of(graph, node, "indices");
+    if (indices && indices->kind == ARG_LIST) {
+        if (result > 0 && result <= indices->list.count) start = indices->list.items[result - 1].sym;
+        end = result < indices->list.count ? indices->list.items[result].sym : sym_int(graph->symbols, INT64_MAX);
+    } else {
+        for (uint32_t i = 0; i < result; i++) {
+            const graph_value *before = graph_value_of(graph, node->results[i]);
+            start = sym_add(graph->symbols, start, before->type.shape.sizes[dim]);
+        }
+        end = sym_add(graph->symbols, start, type->shape.sizes[dim]);
+    }
+    return add_slice(graph, plan, type, *dim_arg, start, end);
+}
+
+static insitu_status plan_narrow(graph *graph, const graph_node *node, const tensor_type *type, alias_plan *plan) {
+    const graph_arg *start = graph_arg_of(graph, node, "start"), *length = graph_arg_of(graph, node, "length");
+    if (start->kind != ARG_SYM || length->kind != ARG_SYM) return INSITU_INTERNAL;
+    sym end = sym_add(graph->symbols, start->sym, length->sym);
+    int64_t known;
+    if (sym_constant(graph->symbols, start->sym, &known) && known < 0 && sym_constant(graph->symbols, end, &known) &&
+        known == 0)
+        end = sym_int(graph->symbols, INT64_MAX); /* the last rows: an end of 0 would mean none */
+    return add_slice(graph, plan, type, *graph_arg_of(graph, node, "dim"), start->sym, end);
+}
+
+/* ---- complex tensors ---- */
+
+static insitu_status plan_component(graph *graph, const tensor_type *operand, const tensor_type *type, int64_t index,
+                                    alias_plan *plan) {
+    if (!dtype_is_complex(operand->dtype)) {
+        plan->verdict = ALIAS_SELF;
+        return INSITU_OK;
+    }
+    tensor_type pairs = {.dtype = type->dtype, .shape = operand->shape, .offset = operand->offset};
+    sym two = sym_int(graph->symbols, 2);
+    if (operand->shape.rank == MAX_RANK) return INSITU_UNSUPPORTED;
+    for (uint32_t i = 0; i < operand->shape.rank; i++)
+        pairs.strides[i] = sym_mul(graph->symbols, operand->strides[i], two);
+    pairs.offset = sym_mul(graph->symbols, operand->offset, two);
+    pairs.strides[pairs.shape.rank] = sym_int(graph->symbols, 1);
+    pairs.shape.sizes[pairs.shape.rank++] = two;
+    TRY(add_step(graph, plan, "aten.view_as_real.default", &pairs, NULL, 0));
+    named_arg args[] = {{"dim", arg_of_int(graph, -1)}, {"index", arg_of_int(graph, index)}};
+    return add_step(graph, plan, "aten.select.int", type, args, COUNT_OF(args));
+}
+
+static insitu_status plan_as_is(graph *graph, const graph_node *node, const tensor_type *type, alias_plan *plan) {
+    (void)graph;
+    plan->verdict = ALIAS_VIEW;
+    plan->steps[plan->step_count++] =
+        (view_step){.target = node->target, .args = node->args, .arg_count = node->arg_count, .type = *type};
+    return INSITU_OK;
+}
+
+static insitu_status plan_expand(graph *graph, const tensor_type *operand, const tensor_type *type, alias_plan *plan) {
+    plan->verdict = ALIAS_VIEW;
+    if (shape_same(&operand->shape, &type->shape)) return INSITU_OK;
+    named_arg size = {"size", {0}};
+    TRY(arg_of_sizes(graph, &type->shape, &size.arg));
+    named_arg args[] = {size, {"implicit", arg_sym(sym_bool(graph->symbols, false))}};
+    return add_step(graph, plan, "aten.expand.default", type, args, COUNT_OF(args));
+}
+
+static insitu_status plan_dims(graph *graph, const graph_node *node, alias_rule rule, const tensor_type *type,
+                               alias_plan *plan, insitu_diag *diag) {
+    uint32_t order[MAX_RANK];
+    for (uint32_t i = 0; i < type->shape.rank; i++) order[i] = type->shape.rank - 1 - i;
+    if (rule == RULE_MOVEDIM) return plan_movedim(graph, node, type, plan, diag);
+    if (rule == RULE_REVERSE) return add_permute(graph, order, type, plan);
+    if (rule == RULE_SWAP_LAST) return plan_swap(graph, type, -2, -1, plan);
+    return plan_swap_named(graph, node, type, plan);
+}
+
+insitu_status view_plan(graph *graph, const graph_node *node, uint32_t result, const tensor_type *operand,
+                        insitu_diag *diag, alias_plan *out_plan) {
+    const tensor_type *type = &graph_value_of(graph, node->results[result])->type;
+    alias_rule rule = rule_of(node);
+    *out_plan = (alias_plan){.verdict = ALIAS_FRESH};
+    switch (rule) {
+    case RULE_FRESH: break;
+    case RULE_SELF: out_plan->verdict = ALIAS_SELF; break;
+    case RULE_ALIAS: out_plan->verdict = ALIAS_VIEW; break;
+    case RULE_AS_IS: return plan_as_is(graph, node, type, out_plan);
+    case RULE_RESHAPE: return plan_reshape(graph, operand, type, false, out_plan);
+    case RULE_VIEW: return plan_reshape(graph, operand, type, true, out_plan);
+    case RULE_EXPAND: return plan_expand(graph, operand, type, out_plan);
+    case RULE_CONTIGUOUS: plan_contiguous(graph, node, operand, type, out_plan); break;
+    case RULE_CAST: plan_cast(graph, node, operand, type, false, out_plan); break;
+    case RULE_CAST_COPY: plan_cast(graph, node, operand, type, true, out_plan); break;
+    case RULE_CLONE: plan_copy(out_plan, "aten.clone.default", type); break;
+    case RULE_DROPOUT:
+        if (!arg_bool(graph, graph_arg_of(graph, node, "train"), true)) out_plan->verdict = ALIAS_SELF;
+        break;
+    case RULE_MOVEDIM:
+    case RULE_REVERSE:
+    case RULE_SWAP_LAST:
+    case RULE_SWAP_NAMED: return plan_dims(graph, node, rule, type, out_plan, diag);
+    case RULE_NARROW: return plan_narrow(graph, node, type, out_plan);
+    case RULE_PARTS: return plan_part(graph, node, result, type, out_plan, diag);
+    case RULE_UNBIND: return plan_unbind(graph, node, result, type, out_plan);
+    case RULE_REAL_PART: return plan_component(graph, operand, type, 0, out_plan);
+    case RULE_IMAGINARY: return plan_component(graph, operand, type, 1, out_plan);
+    case RULE_IF_REAL:
+        if (!dtype_is_complex(operand->dtype)) out_plan->verdict = ALIAS_SELF;
+        else if (node->schema->returns[0].alias) return plan_as_is(graph, node, type, out_plan);
+        break;
+    }
+    return INSITU_OK;
+}
