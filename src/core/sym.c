@@ -58,13 +58,20 @@ void sym_pool_view(const sym_pool *source, sym_pool *out_view) {
 /* Before the first addition to a view: tables of its own. Nodes' arguments and names stay shared. */
 static bool own_tables(sym_pool *pool) {
     if (!pool->borrowed) return true;
+    sym_node *nodes;
+    uint32_t *buckets;
+    symbol *symbols;
+    if (arena_copy(&pool->arena, pool->nodes, sizeof(sym_node) * pool->node_count, &nodes) != INSITU_OK ||
+        arena_copy(&pool->arena, pool->buckets, sizeof(uint32_t) * pool->bucket_count, &buckets) != INSITU_OK ||
+        arena_copy(&pool->arena, pool->symbols, sizeof(symbol) * pool->symbol_count, &symbols) != INSITU_OK)
+        return false;
+    pool->nodes = nodes;
+    pool->buckets = buckets;
+    pool->symbols = symbols;
     pool->node_capacity = pool->node_count;
     pool->symbol_capacity = pool->symbol_count;
     pool->borrowed = false;
-    return arena_copy(&pool->arena, pool->nodes, sizeof(sym_node) * pool->node_count, &pool->nodes) == INSITU_OK &&
-           arena_copy(&pool->arena, pool->buckets, sizeof(uint32_t) * pool->bucket_count, &pool->buckets) ==
-               INSITU_OK &&
-           arena_copy(&pool->arena, pool->symbols, sizeof(symbol) * pool->symbol_count, &pool->symbols) == INSITU_OK;
+    return true;
 }
 
 insitu_status sym_pool_status(const sym_pool *pool, insitu_diag *diag) {

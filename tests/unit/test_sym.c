@@ -2,6 +2,7 @@
 #include "unit_test.h"
 
 #include "core/core.h"
+#include "counting_allocator.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -498,6 +499,47 @@ static void test_random_expressions(void **state) {
     }
 }
 
+/* ---- memory that runs out ---- */
+
+static insitu_status build_much(sym_pool *pool) {
+    static const char *const rows[] = {"(s0 + 1)*(s1 + 2)*(u0 + 3) // 7", "max(s0, u0 % 5, where(u0 < 3, s1, 4)) // s0",
+                                       "not (s1*s1 < u0 and 2*u0 // 4 == s0)", "0.5*float(s0) + zf0"};
+    sym_pool copy, view;
+    for (int round = 0; round < 100; round++) {
+        sym out;
+        const char *cursor = rows[round % 4];
+        TRY(sym_parse(pool, &cursor, &out, NULL));
+        out = sym_add(pool, sym_mul(pool, out, sym_int(pool, round)), sym_of_symbol(pool, 0));
+    }
+    TRY(sym_pool_status(pool, NULL));
+    TRY(sym_pool_clone(pool, &copy));
+    sym_pool_release(&copy);
+    sym_pool_view(pool, &view);
+    sym out = sym_floordiv(&view, sym_of_symbol(&view, 1), sym_int(&view, 12345));
+    assert_true(view.failed || sym_op_of(&view, out) == SYM_FLOORDIV);
+    insitu_status status = sym_pool_status(&view, NULL);
+    sym_pool_release(&view);
+    return status;
+}
+
+static void test_every_failed_allocation(void **state) {
+    (void)state;
+    insitu_status status = INSITU_NOMEM;
+    for (uint64_t fail_at = 1; status != INSITU_OK; fail_at++) {
+        allocation_count count = {.fail_at = fail_at};
+        sym_pool pool;
+        count_allocations(&count);
+        status = sym_pool_init(&pool);
+        if (status == INSITU_OK) {
+            status = build_much(&pool);
+            sym_pool_release(&pool);
+        }
+        memory_set_hooks(NULL);
+        assert_int_equal(count.live, 0);
+        assert_int_equal(status, count.calls < fail_at ? INSITU_OK : INSITU_NOMEM);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_polynomials, setup, teardown),
@@ -517,6 +559,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_doubling_node_marks_the_pool, setup, teardown),
         cmocka_unit_test_setup_teardown(test_parser_stops, setup, teardown),
         cmocka_unit_test(test_random_expressions),
+        cmocka_unit_test(test_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
