@@ -129,12 +129,18 @@ static insitu_status prepare_steps(program *program, const bound_plan *bound, ar
 
 insitu_status cpu_prepare(const bound_plan *bound, arena *arena, void **out_prepared, size_t *out_workspace_bytes,
                           insitu_diag *diag) {
+    uint32_t limit = cpu_thread_limit(), allowed = (uint32_t)omp_get_max_threads();
+    return cpu_prepare_threads(bound, allowed < limit ? allowed : limit, arena, out_prepared, out_workspace_bytes,
+                               diag);
+}
+
+insitu_status cpu_prepare_threads(const bound_plan *bound, uint32_t threads, arena *arena, void **out_prepared,
+                                  size_t *out_workspace_bytes, insitu_diag *diag) {
     *out_prepared = NULL;
     *out_workspace_bytes = 0;
     program *program;
     TRY(arena_array(arena, 1, sizeof(*program), &program));
-    uint32_t limit = cpu_thread_limit(), allowed = (uint32_t)omp_get_max_threads();
-    program->threads = allowed < limit ? allowed : limit;
+    program->threads = threads;
     program->trace = switch_on(SWITCH_TRACE);
     insitu_status status = prepare_steps(program, bound, arena, out_workspace_bytes, diag);
     if (status == INSITU_OK)

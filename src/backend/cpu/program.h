@@ -48,6 +48,9 @@ insitu_status check_report(const program *program, const call_state *state, insi
 
 insitu_status cpu_prepare(const bound_plan *bound, arena *arena, void **out_prepared, size_t *out_workspace_bytes,
                           insitu_diag *diag);
+/* The same with a number of threads of one's own. */
+insitu_status cpu_prepare_threads(const bound_plan *bound, uint32_t threads, arena *arena, void **out_prepared,
+                                  size_t *out_workspace_bytes, insitu_diag *diag);
 insitu_status cpu_run(const void *prepared, const backend_call *call, insitu_diag *diag);
 void cpu_release(void *prepared);
 
