@@ -6,7 +6,7 @@
 #ifndef ENGINE_FORMAT_H
 #define ENGINE_FORMAT_H
 
-#include "core/plan.h"
+#include "engine/engine.h"
 
 enum { PLAN_VERSION = 1, DATA_ALIGNMENT = 64, HASH_DIGITS = 16 };
 #define METADATA_FORMAT "format"             /* "insitu" */
@@ -25,5 +25,21 @@ const char *format_output_kind(uint32_t kind);
 const char *format_alias_kind(uint32_t kind);
 const char *format_op_group(uint32_t group);
 const char *format_sym_op(uint32_t op); /* "+", "max"; "" for constants and symbols */
+
+/* xxh64 of the plan's bytes, seeded by that of the header (safetensors.header) with the digits at digits_at as zeros. */
+MUST_CHECK insitu_status format_hash(const uint8_t *header, size_t header_size, size_t digits_at, const void *plan,
+                                     size_t plan_size, uint64_t *out_hash);
+/* Where the hash's digits begin in the header. False: there is not exactly one such place. */
+bool format_find_hash(const uint8_t *header, size_t header_size, size_t *out_digits_at);
+
+/* What the plan's JSON says about where a weight's bytes are. */
+typedef struct weight_source {
+    const char *tensor;
+    uint64_t hash;
+} weight_source;
+/* Reads a plan from its JSON. Its tables are filled, its weights not attached; plan_verify comes next. out_sources has a
+ * row for each weight, in the plan's arena. Errors: FORMAT, NOMEM. */
+MUST_CHECK insitu_status plan_read_json(const char *json, size_t size, plan **out_plan, weight_source **out_sources,
+                                        insitu_diag *diag);
 
 #endif

@@ -1,0 +1,122 @@
+/* Engine files: a map becomes an engine. The file is untrusted: hash, version and every table are checked, then the plan
+ * as a whole; weights stay where they are mapped. */
+#include "engine/format.h"
+
+#include <inttypes.h>
+
+typedef struct engine_reader {
+    file_map *map;
+    arena arena;
+    safetensors file;
+    bool verify_weights;
+    insitu_diag *diag;
+} engine_reader;
+
+static insitu_status find_tensor(const engine_reader *reader, const char *name, const safetensor **out_tensor) {
+    uint32_t index = name ? map_find(&reader->file.names, name) : NONE;
+    if (index == NONE)
+        FAIL(reader->diag, INSITU_FORMAT, "the engine file has no tensor '%s'", name ? name : PLAN_TENSOR);
+    *out_tensor = &reader->file.tensors[index];
+    return INSITU_OK;
+}
+
+static insitu_status check_hash(const engine_reader *reader, const safetensor *plan_tensor) {
+    const safetensors *file = &reader->file;
+    size_t digits_at;
+    uint64_t hash;
+    char digits[HASH_DIGITS + 1];
+    if (!format_find_hash(file->header, file->header_size, &digits_at))
+        FAIL(reader->diag, INSITU_FORMAT, "the engine file has no %s", METADATA_HASH);
+    TRY(format_hash(file->header, file->header_size, digits_at, plan_tensor->data, plan_tensor->size, &hash));
+    snprintf(digits, sizeof(digits), "%016" PRIx64, hash);
+    if (memcmp(digits, file->header + digits_at, HASH_DIGITS) != 0)
+        FAIL(reader->diag, INSITU_FORMAT, "the engine file is damaged: its header and plan do not have the hash that it states");
+    return INSITU_OK;
+}
+
+static insitu_status check_version(const engine_reader *reader) {
+    const char *version = safetensors_metadata(&reader->file, METADATA_PLAN_VERSION);
+    char *end = NULL;
+    long number = version ? strtol(version, &end, 10) : 0;
+    if (!version || end == version || *end)
+        FAIL(reader->diag, INSITU_FORMAT, "the engine file does not state its %s", METADATA_PLAN_VERSION);
+    if (number != PLAN_VERSION)
+        FAIL(reader->diag, INSITU_VERSION, "the engine file has plan version %ld, and this library reads version %d", number,
+             PLAN_VERSION);
+    return INSITU_OK;
+}
+
+static insitu_status attach_weights(const engine_reader *reader, plan *plan, const weight_source *sources) {
+    for (uint32_t i = 0; i < plan->weight_count; i++) {
+        weight_record *weight = &plan->weights[i];
+        const safetensor *tensor;
+        TRY(find_tensor(reader, sources[i].tensor, &tensor));
+        if (tensor->size != weight->size)
+            FAIL(reader->diag, INSITU_FORMAT, "weight '%s' has %zu bytes in the engine file where %zu were expected",
+                 weight->name, tensor->size, weight->size);
+        if (tensor->size && (uintptr_t)tensor->data % DATA_ALIGNMENT)
+            FAIL(reader->diag, INSITU_FORMAT, "weight '%s' is not aligned to %d bytes in the engine file", weight->name,
+                 DATA_ALIGNMENT);
+        weight->data = tensor->data;
+        if (reader->verify_weights && hash_bytes(tensor->data, tensor->size, 0) != sources[i].hash)
+            FAIL(reader->diag, INSITU_FORMAT, "weight '%s' of the engine file is damaged: it does not have its hash",
+                 weight->name);
+    }
+    return INSITU_OK;
+}
+
+static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engine) {
+    const safetensor *plan_tensor;
+    weight_source *sources;
+    plan *plan;
+    TRY(safetensors_read(reader->map, "engine file", &reader->arena, &reader->file, reader->diag));
+    const char *format = safetensors_metadata(&reader->file, METADATA_FORMAT);
+    if (!format || strcmp(format, "insitu") != 0)
+        FAIL(reader->diag, INSITU_FORMAT, "not an engine file: its metadata do not say so");
+    TRY(find_tensor(reader, safetensors_metadata(&reader->file, METADATA_PLAN), &plan_tensor));
+    TRY(check_hash(reader, plan_tensor));
+    TRY(check_version(reader));
+    TRY(plan_read_json((const char *)plan_tensor->data, plan_tensor->size, &plan, &sources, reader->diag));
+    insitu_status status = attach_weights(reader, plan, sources);
+    if (status == INSITU_OK) status = plan_verify(plan, reader->diag);
+    if (status != INSITU_OK) {
+        plan_destroy(plan);
+        return status;
+    }
+    return engine_create(plan, &reader->map, 1, out_engine, reader->diag);
+}
+
+static insitu_status load(file_map *map, const insitu_load_options *options, insitu_engine **out_engine,
+                          insitu_diag *diag) {
+    engine_reader reader = {.map = map, .diag = diag};
+    const size_t needed = offsetof(insitu_load_options, verify_weights) + sizeof(bool);
+    if (options && options->struct_size >= needed) reader.verify_weights = options->verify_weights;
+    arena_init(&reader.arena);
+    insitu_status status = read_engine(&reader, out_engine);
+    arena_release(&reader.arena);
+    return diag_complete(diag, status);
+}
+
+insitu_status insitu_engine_load(const char *path, const insitu_load_options *options, insitu_engine **out_engine,
+                                 insitu_diag *diag) {
+    if (!path || !out_engine) FAIL(diag, INSITU_ARG, "insitu_engine_load needs a path and out_engine");
+    *out_engine = NULL;
+    file_map *map;
+    TRY(file_map_open(path, &map, diag));
+    insitu_status status = load(map, options, out_engine, diag);
+    file_map_release(map);
+    return status;
+}
+
+insitu_status insitu_engine_load_memory(const void *data, size_t size, const insitu_load_options *options,
+                                        insitu_engine **out_engine, insitu_diag *diag) {
+    if (!data || !out_engine) FAIL(diag, INSITU_ARG, "insitu_engine_load_memory needs data and out_engine");
+    *out_engine = NULL;
+    if ((uintptr_t)data % DATA_ALIGNMENT)
+        FAIL(diag, INSITU_ARG, "an engine in memory must be aligned to %d bytes", DATA_ALIGNMENT);
+    file_map *map;
+    TRY(file_map_wrap(data, size, &map, diag));
+    insitu_status status = load(map, options, out_engine, diag);
+    file_map_release(map);
+    return status;
+}
