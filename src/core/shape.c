@@ -69,8 +69,10 @@ insitu_status shape_broadcast(sym_pool *pool, const shape *a, const shape *b, sh
     for (uint32_t i = 0; i < shorter->rank; i++) {
         sym first = longer->sizes[offset + i], second = shorter->sizes[i];
         if (is_one(pool, second)) continue;
-        if (is_one(pool, first)) result.sizes[offset + i] = second;
-        else if (sym_is_eq(pool, first, second) != TRUTH_TRUE) return broadcast_failed(pool, a, b, diag);
+        if (is_one(pool, first))
+            result.sizes[offset + i] = second;
+        else if (sym_is_eq(pool, first, second) != TRUTH_TRUE)
+            return broadcast_failed(pool, a, b, diag);
     }
     *out = result;
     return sym_pool_status(pool, diag);
@@ -143,8 +145,10 @@ static insitu_status parse_list(sym_pool *pool, const char **cursor, const char 
         if (*out_count == MAX_RANK) FAIL(diag, INSITU_FORMAT, "more than %d dimensions", MAX_RANK);
         TRY(sym_parse(pool, &c, &items[(*out_count)++], diag));
         while (*c == ' ') c++;
-        if (*c == ',' && c[1] != brackets[1]) c++;
-        else if (*c != brackets[1]) FAIL(diag, INSITU_FORMAT, "expected '%c' at '%.40s'", brackets[1], c);
+        if (*c == ',' && c[1] != brackets[1])
+            c++;
+        else if (*c != brackets[1])
+            FAIL(diag, INSITU_FORMAT, "expected '%c' at '%.40s'", brackets[1], c);
     }
     *cursor = c + 1;
     return INSITU_OK;

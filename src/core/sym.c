@@ -100,8 +100,7 @@ uint32_t sym_add_symbol(sym_pool *pool, const char *name, sym_kind kind, int64_t
         return index;
     }
     const char *copy = NULL;
-    if (pool->failed || !own_tables(pool) ||
-        arena_string(&pool->arena, name, strlen(name), &copy) != INSITU_OK ||
+    if (pool->failed || !own_tables(pool) || arena_string(&pool->arena, name, strlen(name), &copy) != INSITU_OK ||
         arena_grow(&pool->arena, &pool->symbols, &pool->symbol_capacity, (size_t)pool->symbol_count + 1,
                    sizeof(symbol)) != INSITU_OK) {
         pool->failed = true;
@@ -121,8 +120,7 @@ static uint32_t node_hash(const sym_node *node) {
 }
 
 static bool node_same(const sym_node *a, const sym_node *b) {
-    return a->hash == b->hash && a->op == b->op && a->kind == b->kind && a->i == b->i &&
-           a->arg_count == b->arg_count &&
+    return a->hash == b->hash && a->op == b->op && a->kind == b->kind && a->i == b->i && a->arg_count == b->arg_count &&
            (a->arg_count == 0 || memcmp(a->args, b->args, sizeof(sym) * a->arg_count) == 0);
 }
 

@@ -113,8 +113,10 @@ static bool rounded(sym_op op, double x, int64_t *out) {
 
 static bool absolute(sym_value a, sym_value *out) {
     *out = a;
-    if (a.kind == SYM_KIND_FLOAT) out->f = fabs(a.f);
-    else if (a.i < 0 && !checked_sub(0, a.i, &out->i)) return false;
+    if (a.kind == SYM_KIND_FLOAT)
+        out->f = fabs(a.f);
+    else if (a.i < 0 && !checked_sub(0, a.i, &out->i))
+        return false;
     if (out->kind == SYM_KIND_BOOL) out->kind = SYM_KIND_INT;
     return true;
 }
@@ -212,8 +214,7 @@ static bool evaluate_chain(evaluation *e, const sym_node *node, sym_value *out) 
     if (!evaluate(e, node->args[0], &pair[0])) return false;
     if (node->arg_count == 1) return sym_apply((sym_op)node->op, (sym_kind)node->kind, pair, 1, out);
     for (uint32_t i = 1; i < node->arg_count; i++) {
-        if (!evaluate(e, node->args[i], &pair[1]) ||
-            !sym_apply((sym_op)node->op, (sym_kind)node->kind, pair, 2, out))
+        if (!evaluate(e, node->args[i], &pair[1]) || !sym_apply((sym_op)node->op, (sym_kind)node->kind, pair, 2, out))
             return false;
         pair[0] = *out;
     }

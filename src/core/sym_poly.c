@@ -45,8 +45,10 @@ bool monomial_divide(sym_pool *pool, sym dividend, sym divisor, sym *out) {
     uint32_t count = 0, used = 0;
     if (over_count > MAX_FACTORS) return false;
     for (uint32_t i = 0; i < over_count; i++) {
-        if (used < under_count && sym_same(over[i], under[used])) used++;
-        else left[count++] = over[i];
+        if (used < under_count && sym_same(over[i], under[used]))
+            used++;
+        else
+            left[count++] = over[i];
     }
     if (used < under_count) return false;
     *out = make_monomial(pool, left, count);
@@ -144,8 +146,10 @@ bool poly_to_sym(sym_pool *pool, poly *sum, sym *out) {
             left -= part;
         }
     }
-    if (count == 0) *out = sym_int(pool, 0);
-    else *out = count == 1 ? args[0] : sym_intern(pool, SYM_ADD, SYM_KIND_INT, args, count);
+    if (count == 0)
+        *out = sym_int(pool, 0);
+    else
+        *out = count == 1 ? args[0] : sym_intern(pool, SYM_ADD, SYM_KIND_INT, args, count);
     return true;
 }
 

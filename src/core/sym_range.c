@@ -53,7 +53,8 @@ static range truediv_ranges(range a, range b) { /* a quotient lies between its f
 
 static range mod_ranges(range a, range b) {
     if (b.min > 0 && a.min >= 0 && a.max < b.min) return a;
-    range r = {b.min < 0 && b.min != INT64_MIN ? b.min + 1 : b.min, b.max > 0 && b.max != INT64_MAX ? b.max - 1 : b.max};
+    range r = {b.min < 0 && b.min != INT64_MIN ? b.min + 1 : b.min,
+               b.max > 0 && b.max != INT64_MAX ? b.max - 1 : b.max};
     if (b.min >= 0) r.min = 0;
     if (b.max <= 0) r.max = 0;
     if (b.min >= 0 && a.min >= 0) r.max = least(r.max, a.max);
@@ -77,8 +78,12 @@ static range constant_range(const sym_node *node) {
 /* Doubles round integers beyond 2^53. */
 static range float_range(range a) {
     const int64_t limit = INT64_C(1) << 53;
-    return (range){a.min <= -limit ? INT64_MIN : a.min > limit ? limit : a.min,
-                   a.max >= limit ? INT64_MAX : a.max < -limit ? -limit : a.max};
+    return (range){a.min <= -limit ? INT64_MIN
+                   : a.min > limit ? limit
+                                   : a.min,
+                   a.max >= limit   ? INT64_MAX
+                   : a.max < -limit ? -limit
+                                    : a.max};
 }
 
 static range power_range(range a, range b) {
@@ -133,8 +138,10 @@ range range_of(const sym_pool *pool, sym a) {
     for (uint32_t i = 0; i < node->arg_count; i++) {
         range next = range_of(pool, node->args[i]);
         if (is_float) next = float_range(next);
-        if (node->arg_count == 1) result = unary_range(node, next);
-        else result = i == 0 ? next : pair_range(node, result, next);
+        if (node->arg_count == 1)
+            result = unary_range(node, next);
+        else
+            result = i == 0 ? next : pair_range(node, result, next);
     }
     return is_float ? float_range(result) : result;
 }
@@ -209,8 +216,8 @@ static bool nonnegative_by_division(proof *p, const poly *sum, uint32_t term, ui
     if (!sym_constant(pool, sym_arg(pool, atom, 1), &divisor) || divisor <= 0) return false;
     if (!replace_term(pool, sum, term, divisor, sym_arg(pool, atom, 0), 1, &replaced)) return false;
     wide coefficient = sum->terms[term].coefficient, lost;
-    if (coefficient > 0 && (__builtin_mul_overflow(coefficient, (wide)1 - divisor, &lost) ||
-                            !poly_add_term(&replaced, (sym){1}, lost)))
+    if (coefficient > 0 &&
+        (__builtin_mul_overflow(coefficient, (wide)1 - divisor, &lost) || !poly_add_term(&replaced, (sym){1}, lost)))
         return false;
     poly_sort(pool, &replaced);
     return is_nonnegative(p, &replaced, depth + 1);

@@ -77,8 +77,10 @@ static sym float_chain(sym_pool *pool, sym_op op, const sym *args, uint32_t coun
     for (uint32_t i = 1; i < count; i++) {
         is_float |= sym_kind_of(pool, args[i]) == SYM_KIND_FLOAT;
         sym pair[2] = {result, args[i]};
-        if (is_float) result = float_pair(pool, op, pair[0], pair[1]);
-        else result = op == SYM_ADD ? sym_sum(pool, pair, 2) : sym_product(pool, pair, 2);
+        if (is_float)
+            result = float_pair(pool, op, pair[0], pair[1]);
+        else
+            result = op == SYM_ADD ? sym_sum(pool, pair, 2) : sym_product(pool, pair, 2);
     }
     return result;
 }
@@ -109,8 +111,7 @@ static sym make_shift(sym_pool *pool, sym_op op, const sym *args) {
 static void gather(const sym_pool *pool, sym_op op, sym a, sym *items, uint32_t *count) {
     bool nested = is_op(pool, a, op);
     uint32_t part_count = nested ? sym_arg_count(pool, a) : 1;
-    for (uint32_t i = 0; i < part_count && *count < MAX_ARGS; i++)
-        items[(*count)++] = nested ? sym_arg(pool, a, i) : a;
+    for (uint32_t i = 0; i < part_count && *count < MAX_ARGS; i++) items[(*count)++] = nested ? sym_arg(pool, a, i) : a;
 }
 
 static uint32_t gathered_count(const sym_pool *pool, sym_op op, const sym *args, uint32_t count) {
@@ -182,7 +183,8 @@ static sym make_logical(sym_pool *pool, sym_op op, const sym *args, uint32_t cou
     for (uint32_t i = 0; i < item_count; i++) {
         if (sym_constant(pool, items[i], &constant)) {
             if ((constant != 0) != (op == SYM_AND)) return sym_bool(pool, op == SYM_OR);
-        } else if (kept == 0 || !sym_same(items[kept - 1], items[i])) items[kept++] = items[i];
+        } else if (kept == 0 || !sym_same(items[kept - 1], items[i]))
+            items[kept++] = items[i];
     }
     if (kept == 0) return sym_bool(pool, op == SYM_AND);
     if (kept == 1 && sym_kind_of(pool, items[0]) == SYM_KIND_BOOL) return items[0];

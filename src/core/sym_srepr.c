@@ -156,9 +156,12 @@ static insitu_status parse_float_call(srepr *s, quotient *out) {
     TRY(parse_quoted(s, digits));
     bool negative = digits[0] == '-';
     const char *at = digits + (digits[0] == '-' || digits[0] == '+');
-    if (strcmp(at, "inf") == 0) value = (sym_value){.kind = SYM_KIND_FLOAT, .f = (double)INFINITY};
-    else if (strcmp(at, "nan") == 0) value = (sym_value){.kind = SYM_KIND_FLOAT, .f = (double)NAN};
-    else if (!parse_number(&at, &value) || *at) return srepr_failed(s, "a float out of range before");
+    if (strcmp(at, "inf") == 0)
+        value = (sym_value){.kind = SYM_KIND_FLOAT, .f = (double)INFINITY};
+    else if (strcmp(at, "nan") == 0)
+        value = (sym_value){.kind = SYM_KIND_FLOAT, .f = (double)NAN};
+    else if (!parse_number(&at, &value) || *at)
+        return srepr_failed(s, "a float out of range before");
     double number = value_as_double(value);
     *out = whole(s, sym_float(s->pool, negative ? -number : number));
     return skip_keywords(s);
@@ -347,8 +350,8 @@ static insitu_status apply(srepr *s, const function_row *row, const quotient *ar
         value = is_float(s, args[0]) ? sym_make(pool, SYM_FLOOR, &args[0].over, 1) : as_integer(s, args[0]);
         break;
     case FORM_CEILING:
-        value = is_float(s, args[0]) ? sym_make(pool, SYM_CEIL, &args[0].over, 1)
-                                     : ceiling(s, args[0].over, args[0].under);
+        value =
+            is_float(s, args[0]) ? sym_make(pool, SYM_CEIL, &args[0].over, 1) : ceiling(s, args[0].over, args[0].under);
         break;
     case FORM_TRUNC_FLOAT:
         value = as_number(s, args[0]);
@@ -431,12 +434,18 @@ static insitu_status parse_name(srepr *s, quotient *out) {
     int64_t number;
     TRY(parse_word(s, word));
     if (*s->cursor != '(') {
-        if (strcmp(word, "true") == 0 || strcmp(word, "True") == 0) *out = whole(s, sym_bool(s->pool, true));
-        else if (strcmp(word, "false") == 0 || strcmp(word, "False") == 0) *out = whole(s, sym_bool(s->pool, false));
-        else if (strcmp(word, "oo") == 0) *out = whole(s, sym_float(s->pool, (double)INFINITY));
-        else if (strcmp(word, "nan") == 0) *out = whole(s, sym_float(s->pool, (double)NAN));
-        else if (strcmp(word, "int_oo") == 0) return srepr_failed(s, "an unbounded integer before");
-        else return symbol_named(s, word, out);
+        if (strcmp(word, "true") == 0 || strcmp(word, "True") == 0)
+            *out = whole(s, sym_bool(s->pool, true));
+        else if (strcmp(word, "false") == 0 || strcmp(word, "False") == 0)
+            *out = whole(s, sym_bool(s->pool, false));
+        else if (strcmp(word, "oo") == 0)
+            *out = whole(s, sym_float(s->pool, (double)INFINITY));
+        else if (strcmp(word, "nan") == 0)
+            *out = whole(s, sym_float(s->pool, (double)NAN));
+        else if (strcmp(word, "int_oo") == 0)
+            return srepr_failed(s, "an unbounded integer before");
+        else
+            return symbol_named(s, word, out);
         return INSITU_OK;
     }
     s->cursor++;
@@ -467,7 +476,8 @@ static insitu_status parse_value(srepr *s, quotient *out) {
         int64_t number;
         TRY(parse_integer(s, &number));
         *out = whole(s, sym_int(s->pool, number));
-    } else TRY(parse_name(s, out));
+    } else
+        TRY(parse_name(s, out));
     s->depth--;
     return INSITU_OK;
 }

@@ -7,8 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum level { LEVEL_ANY, LEVEL_OR, LEVEL_AND, LEVEL_NOT, LEVEL_COMPARE, LEVEL_SHIFT, LEVEL_SUM, LEVEL_PRODUCT,
-                     LEVEL_UNARY, LEVEL_ATOM } level;
+typedef enum level {
+    LEVEL_ANY,
+    LEVEL_OR,
+    LEVEL_AND,
+    LEVEL_NOT,
+    LEVEL_COMPARE,
+    LEVEL_SHIFT,
+    LEVEL_SUM,
+    LEVEL_PRODUCT,
+    LEVEL_UNARY,
+    LEVEL_ATOM
+} level;
 enum { NUMBER_SIZE = 64 };
 
 static const char *const INFIX[] = {
@@ -68,9 +78,12 @@ static void print_float(double value, text *out) {
 }
 
 static void print_constant(const sym_node *node, text *out) {
-    if (node->kind == SYM_KIND_FLOAT) print_float(node->f, out);
-    else if (node->kind == SYM_KIND_BOOL) text_printf(out, "%s", node->i ? "true" : "false");
-    else text_printf(out, "%lld", (long long)node->i);
+    if (node->kind == SYM_KIND_FLOAT)
+        print_float(node->f, out);
+    else if (node->kind == SYM_KIND_BOOL)
+        text_printf(out, "%s", node->i ? "true" : "false");
+    else
+        text_printf(out, "%lld", (long long)node->i);
 }
 
 static void print_at(const sym_pool *pool, sym a, level least, text *out);
@@ -98,8 +111,10 @@ static void print_sum(const sym_pool *pool, const sym_node *node, text *out) {
     for (uint32_t i = 1; i < node->arg_count; i++) {
         bool negative = print_negated(pool, node->args[i], NULL);
         text_printf(out, negative ? " - " : " + ");
-        if (negative) print_negated(pool, node->args[i], out);
-        else print_at(pool, node->args[i], LEVEL_PRODUCT, out);
+        if (negative)
+            print_negated(pool, node->args[i], out);
+        else
+            print_at(pool, node->args[i], LEVEL_PRODUCT, out);
     }
 }
 
@@ -143,18 +158,24 @@ static void print_at(const sym_pool *pool, sym a, level least, text *out) {
     if (own == LEVEL_ATOM && op == SYM_CONST && print_negated(pool, a, NULL)) own = LEVEL_UNARY;
     bool parentheses = own < least;
     if (parentheses) text_printf(out, "(");
-    if (op == SYM_CONST) print_constant(node, out);
-    else if (op == SYM_SYMBOL) text_printf(out, "%s", pool->symbols[node->i].name);
-    else if (op == SYM_ADD) print_sum(pool, node, out);
-    else if (op == SYM_MUL) print_product(pool, a, out);
+    if (op == SYM_CONST)
+        print_constant(node, out);
+    else if (op == SYM_SYMBOL)
+        text_printf(out, "%s", pool->symbols[node->i].name);
+    else if (op == SYM_ADD)
+        print_sum(pool, node, out);
+    else if (op == SYM_MUL)
+        print_product(pool, a, out);
     else if (op == SYM_NOT) {
         text_printf(out, "not ");
         print_at(pool, node->args[0], LEVEL_NOT, out);
-    } else if (own == LEVEL_ATOM) print_call(pool, node, out);
+    } else if (own == LEVEL_ATOM)
+        print_call(pool, node, out);
     else if (single) {
         print_at(pool, node->args[0], own + 1, out);
         text_printf(out, " %s %s", INFIX[op], op == SYM_AND ? "true" : "false");
-    } else print_operator(pool, node, out);
+    } else
+        print_operator(pool, node, out);
     if (parentheses) text_printf(out, ")");
 }
 
@@ -190,12 +211,14 @@ bool parse_number(const char **cursor, sym_value *out) {
         if (whole <= INT64_MAX) whole = whole * 10 + (*c - '0');
     if (*c == '.') {
         is_float = true;
-        for (c++; is_digit(*c); c++) {}
+        for (c++; is_digit(*c); c++) {
+        }
     }
     const char *exponent = *c == 'e' || *c == 'E' ? c + 1 + (c[1] == '+' || c[1] == '-') : NULL;
     if (exponent && is_digit(*exponent)) {
         is_float = true;
-        for (c = exponent; is_digit(*c); c++) {}
+        for (c = exponent; is_digit(*c); c++) {
+        }
     }
     if (is_float) {
         *out = (sym_value){.kind = SYM_KIND_FLOAT};
@@ -235,9 +258,12 @@ static insitu_status parse_signed_number(parser *p, bool negative, sym *out) {
     sym_value value;
     const char *start = p->cursor;
     if (!parse_number(&p->cursor, &value)) return parse_failed(p, "a number out of range");
-    if (value.kind == SYM_KIND_FLOAT) *out = sym_float(p->pool, negative ? -value.f : value.f);
-    else if (value.i != INT64_MIN) *out = sym_int(p->pool, negative ? -value.i : value.i);
-    else if (negative) *out = sym_int(p->pool, INT64_MIN);
+    if (value.kind == SYM_KIND_FLOAT)
+        *out = sym_float(p->pool, negative ? -value.f : value.f);
+    else if (value.i != INT64_MIN)
+        *out = sym_int(p->pool, negative ? -value.i : value.i);
+    else if (negative)
+        *out = sym_int(p->pool, INT64_MIN);
     else {
         p->cursor = start;
         return parse_failed(p, "a number out of range");
@@ -286,14 +312,19 @@ static insitu_status parse_name(parser *p, sym *out) {
     if (size >= sizeof name) return parse_failed(p, "a name too long");
     memcpy(name, start, size);
     name[size] = '\0';
-    if (strcmp(name, "true") == 0 || strcmp(name, "false") == 0) *out = sym_bool(p->pool, name[0] == 't');
-    else if (strcmp(name, "inf") == 0) *out = sym_float(p->pool, (double)INFINITY);
-    else if (strcmp(name, "nan") == 0) *out = sym_float(p->pool, (double)NAN);
-    else if (is_reserved_word(name)) return parse_failed(p, "expected a value");
+    if (strcmp(name, "true") == 0 || strcmp(name, "false") == 0)
+        *out = sym_bool(p->pool, name[0] == 't');
+    else if (strcmp(name, "inf") == 0)
+        *out = sym_float(p->pool, (double)INFINITY);
+    else if (strcmp(name, "nan") == 0)
+        *out = sym_float(p->pool, (double)NAN);
+    else if (is_reserved_word(name))
+        return parse_failed(p, "expected a value");
     else if (start[size] == '(') {
         p->cursor = start + size + 1;
         return parse_call(p, name, out);
-    } else *out = sym_of_symbol(p->pool, sym_add_symbol(p->pool, name, SYM_KIND_INT, INT64_MIN, INT64_MAX));
+    } else
+        *out = sym_of_symbol(p->pool, sym_add_symbol(p->pool, name, SYM_KIND_INT, INT64_MIN, INT64_MAX));
     p->cursor = start + size;
     return INSITU_OK;
 }
@@ -328,9 +359,9 @@ typedef struct infix_operator {
 
 /* Longer tokens before their prefixes. */
 static const infix_operator OPERATORS[] = {
-    {"or", SYM_OR},      {"and", SYM_AND}, {"==", SYM_EQ}, {"!=", SYM_NE}, {"<<", SYM_LSHIFT},  {">>", SYM_RSHIFT},
-    {"<=", SYM_LE},      {">=", SYM_GE},   {"<", SYM_LT},  {">", SYM_GT},  {"+", SYM_ADD},      {"//", SYM_FLOORDIV},
-    {"*", SYM_MUL},      {"%", SYM_MOD},   {"/", SYM_TRUEDIV},
+    {"or", SYM_OR},     {"and", SYM_AND},     {"==", SYM_EQ}, {"!=", SYM_NE}, {"<<", SYM_LSHIFT},
+    {">>", SYM_RSHIFT}, {"<=", SYM_LE},       {">=", SYM_GE}, {"<", SYM_LT},  {">", SYM_GT},
+    {"+", SYM_ADD},     {"//", SYM_FLOORDIV}, {"*", SYM_MUL}, {"%", SYM_MOD}, {"/", SYM_TRUEDIV},
 };
 
 /* The operator that the text goes on with, if it binds at least as tightly; "-" is a sum, "->" is none. */
@@ -358,8 +389,10 @@ static insitu_status parse_level(parser *p, level least, sym *out) {
     while (take_operator(p, least, &op, &negate)) {
         sym right;
         TRY(parse_level(p, level_of(op) + 1, &right));
-        if (negate) *out = sym_sub(p->pool, *out, right);
-        else *out = sym_make(p->pool, op, (sym[]){*out, right}, 2);
+        if (negate)
+            *out = sym_sub(p->pool, *out, right);
+        else
+            *out = sym_make(p->pool, op, (sym[]){*out, right}, 2);
     }
     p->depth--;
     return INSITU_OK;

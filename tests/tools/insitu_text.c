@@ -164,8 +164,10 @@ int main(int argc, char **argv) {
     insitu_status status = read_input(&source, &diag);
     if (status == INSITU_OK) status = chosen->run(source.data, argc == 3 ? argv[2] : "", &out, &diag);
     if (status == INSITU_OK) status = text_status(&out, &diag);
-    if (status == INSITU_OK) fputs(out.data ? out.data : "", stdout);
-    else printf("error %s: %s\n", insitu_status_name(status), diag.message);
+    if (status == INSITU_OK)
+        fputs(out.data ? out.data : "", stdout);
+    else
+        printf("error %s: %s\n", insitu_status_name(status), diag.message);
     for (size_t i = 0; status != INSITU_OK && i < diag.row_count; i++)
         printf("  %s x%u at %s\n", diag.rows[i].op, diag.rows[i].count, diag.rows[i].source);
     text_release(&out);

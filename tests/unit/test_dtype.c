@@ -27,7 +27,8 @@ static void test_table(void **state) {
         assert_true(dtype_from_public(public_type, &back) && back == type);
         assert_int_equal(public_type.bits, 8 * dtype_size(type));
         assert_int_equal(public_type.lanes, 1);
-        if (dtype_safetensors(type)) assert_true(dtype_from_safetensors(dtype_safetensors(type), &back) && back == type);
+        if (dtype_safetensors(type))
+            assert_true(dtype_from_safetensors(dtype_safetensors(type), &back) && back == type);
     }
     dtype type;
     assert_true(dtype_from_pt2(7, &type) && type == DTYPE_F32);
@@ -63,8 +64,10 @@ static void test_promote(void **state) {
         "c128 c128 c128 c128 c128 c128 none none none c128 c128 c128 c128 c128 c128 c128 none none none none none",
         "none none none none none none none none none none none none none none none none f8e4m3fn none none none none",
         "none none none none none none none none none none none none none none none none none f8e5m2 none none none",
-        "none none none none none none none none none none none none none none none none none none f8e4m3fnuz none none",
-        "none none none none none none none none none none none none none none none none none none none f8e5m2fnuz none",
+        "none none none none none none none none none none none none none none none none none none f8e4m3fnuz none "
+        "none",
+        "none none none none none none none none none none none none none none none none none none none f8e5m2fnuz "
+        "none",
         "none none none none none none none none none none none none none none none none none none none none f8e8m0",
     };
     for (uint32_t a = 0; a < DTYPE_COUNT; a++) {

@@ -82,8 +82,8 @@ static void test_printing_adds_nothing(void **state) {
 static void test_bad_text(void **state) {
     sym_pool *pool = *state;
     static const char *const rows[] = {
-        "",          "f32",         "f33[2]",     "f32[",      "f32[2",        "f32[2,]", "f32[,2]",
-        "f32[2]{1",  "f32[2]{1,1}", "f32[2]{}",   "f32[2]+",   "f32[2]+(1",    "f32[2 3]", "f32[1,1,1,1,1,1,1,1,1,1,1,1,1]",
+        "",         "f32",         "f33[2]",   "f32[",    "f32[2",     "f32[2,]",  "f32[,2]",
+        "f32[2]{1", "f32[2]{1,1}", "f32[2]{}", "f32[2]+", "f32[2]+(1", "f32[2 3]", "f32[1,1,1,1,1,1,1,1,1,1,1,1,1]",
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *cursor = rows[i];
@@ -112,8 +112,8 @@ static void test_comparison(void **state) {
         const char *a, *b;
         truth equal;
     } rows[] = {
-        {"[2,s0]", "[2,s0]", TRUTH_TRUE},   {"[2]", "[2,1]", TRUTH_FALSE},    {"[u0]", "[3]", TRUTH_UNKNOWN},
-        {"[u0]", "[101]", TRUTH_FALSE},     {"[u0,2]", "[3,3]", TRUTH_FALSE}, {"[2*s0 - s0]", "[s0]", TRUTH_TRUE},
+        {"[2,s0]", "[2,s0]", TRUTH_TRUE}, {"[2]", "[2,1]", TRUTH_FALSE},    {"[u0]", "[3]", TRUTH_UNKNOWN},
+        {"[u0]", "[101]", TRUTH_FALSE},   {"[u0,2]", "[3,3]", TRUTH_FALSE}, {"[2*s0 - s0]", "[s0]", TRUTH_TRUE},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         shape a = parse_shape(pool, rows[i].a), b = parse_shape(pool, rows[i].b);
@@ -127,9 +127,9 @@ static void test_broadcast(void **state) {
     static const struct {
         const char *a, *b, *result; /* NULL: refused */
     } rows[] = {
-        {"[4,1]", "[3]", "[4,3]"},     {"[]", "[2,3]", "[2,3]"},   {"[1]", "[0]", "[0]"},       {"[s0,1]", "[1,u0]", "[s0,u0]"},
-        {"[u0]", "[1]", "[u0]"},       {"[u0]", "[u0]", "[u0]"},   {"[u0]", "[s0]", NULL},      {"[2]", "[3]", NULL},
-        {"[2,3]", "[3,2]", NULL},
+        {"[4,1]", "[3]", "[4,3]"},       {"[]", "[2,3]", "[2,3]"}, {"[1]", "[0]", "[0]"},
+        {"[s0,1]", "[1,u0]", "[s0,u0]"}, {"[u0]", "[1]", "[u0]"},  {"[u0]", "[u0]", "[u0]"},
+        {"[u0]", "[s0]", NULL},          {"[2]", "[3]", NULL},     {"[2,3]", "[3,2]", NULL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         insitu_diag diag = {.struct_size = sizeof diag};
@@ -139,7 +139,8 @@ static void test_broadcast(void **state) {
         if (rows[i].result) {
             shape expected = parse_shape(pool, rows[i].result);
             assert_true(shape_same(&out, &expected));
-        } else assert_true(strstr(diag.message, rows[i].a) && strstr(diag.message, rows[i].b));
+        } else
+            assert_true(strstr(diag.message, rows[i].a) && strstr(diag.message, rows[i].b));
     }
 }
 

@@ -290,7 +290,8 @@ static void test_srepr(void **state) {
         {"Where(StrictLessThan(" U ", Integer(3)), " S ", Integer(7))", "where(u0 < 3, s1, 7)"},
         {"Piecewise(ExprCondPair(Integer(5), StrictLessThan(" U ", Integer(3))), ExprCondPair(" S ", true))",
          "where(u0 < 3, 5, s1)"},
-        {"Piecewise(ExprCondPair(Mul(Rational(1, 2), " U "), StrictLessThan(" U ", Integer(3))), ExprCondPair(" S ", true))",
+        {"Piecewise(ExprCondPair(Mul(Rational(1, 2), " U "), StrictLessThan(" U ", Integer(3))), ExprCondPair(" S
+         ", true))",
          "where(u0 < 3, u0 // 2, s1)"},
         {"And(ITE(StrictLessThan(" U ", Integer(3)), StrictLessThan(" S ", " U "), true))",
          "where(u0 < 3, s1 < u0, true)"},
@@ -313,10 +314,26 @@ static void test_srepr(void **state) {
 static void test_srepr_refuses(void **state) {
     sym_pool *pool = *state;
     static const char *const rows[] = {
-        "",         "Add(",       "Add(Integer(1)",  "Integer()",      "Integer(9223372036854775808)", "Integer(1))",
-        "Symbol(s0)", "Symbol('')", "Symbol('a b')", "Symbol('and')",  "Rational(1, 0)",               "Mod(Integer(1))",
-        "Where(true, Integer(1))", "Float('x', precision=53)", "Piecewise(ExprCondPair(Integer(5), false))", "1 2",
-        "int_oo", "Add(*[Integer(1))", "Max()", "Symbol('s0'",
+        "",
+        "Add(",
+        "Add(Integer(1)",
+        "Integer()",
+        "Integer(9223372036854775808)",
+        "Integer(1))",
+        "Symbol(s0)",
+        "Symbol('')",
+        "Symbol('a b')",
+        "Symbol('and')",
+        "Rational(1, 0)",
+        "Mod(Integer(1))",
+        "Where(true, Integer(1))",
+        "Float('x', precision=53)",
+        "Piecewise(ExprCondPair(Integer(5), false))",
+        "1 2",
+        "int_oo",
+        "Add(*[Integer(1))",
+        "Max()",
+        "Symbol('s0'",
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         insitu_diag diag = {.struct_size = sizeof diag};
@@ -372,8 +389,18 @@ static void test_parser_stops(void **state) {
         assert_int_equal(sym_parse(pool, &cursor, &out, NULL), INSITU_OK);
         assert_string_equal(cursor, rows[i][1]);
     }
-    static const char *const bad[] = {"", "+", "s0 +", "max(", "foo(1)", "max()", "where(1, 2)", "(1", "9223372036854775808",
-                                      "1 +* 2", "and", "99999999999999999999999"};
+    static const char *const bad[] = {"",
+                                      "+",
+                                      "s0 +",
+                                      "max(",
+                                      "foo(1)",
+                                      "max()",
+                                      "where(1, 2)",
+                                      "(1",
+                                      "9223372036854775808",
+                                      "1 +* 2",
+                                      "and",
+                                      "99999999999999999999999"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         const char *cursor = bad[i];
         sym out;
@@ -403,8 +430,10 @@ static int64_t reference(sym_op op, int64_t a, int64_t b, int64_t c, bool *valid
     case SYM_MUL: *valid &= checked_mul(a, b, &out); break;
     case SYM_FLOORDIV:
     case SYM_MOD:
-        if (b == 0) *valid = false;
-        else if (*valid) out = op == SYM_FLOORDIV ? floor_div(a, b) : floor_mod(a, b);
+        if (b == 0)
+            *valid = false;
+        else if (*valid)
+            out = op == SYM_FLOORDIV ? floor_div(a, b) : floor_mod(a, b);
         break;
     case SYM_MAX: out = a > b ? a : b; break;
     case SYM_MIN: out = a < b ? a : b; break;
@@ -445,8 +474,9 @@ static void check_random(sym_pool *pool, const expected *e, const sym_value valu
 }
 
 static void build_random(sym_pool *pool, expected *all, uint32_t count) {
-    static const sym_op ops[] = {SYM_ADD, SYM_ADD, SYM_MUL, SYM_FLOORDIV, SYM_MOD, SYM_MAX, SYM_MIN, SYM_EQ, SYM_NE,
-                                 SYM_LT,  SYM_LE,  SYM_GT,  SYM_GE,       SYM_AND, SYM_OR,  SYM_NOT, SYM_ABS, SYM_WHERE};
+    static const sym_op ops[] = {SYM_ADD, SYM_ADD, SYM_MUL, SYM_FLOORDIV, SYM_MOD, SYM_MAX,
+                                 SYM_MIN, SYM_EQ,  SYM_NE,  SYM_LT,       SYM_LE,  SYM_GT,
+                                 SYM_GE,  SYM_AND, SYM_OR,  SYM_NOT,      SYM_ABS, SYM_WHERE};
     sym_op op = ops[random_below(COUNT_OF(ops))];
     const expected *args[3];
     sym syms[3];
@@ -460,8 +490,8 @@ static void build_random(sym_pool *pool, expected *all, uint32_t count) {
     e->built = sym_make(pool, op, syms, arg_count);
     for (int t = 0; t < TRIED; t++) {
         e->valid[t] = args[0]->valid[t] && (arg_count < 2 || args[1]->valid[t]) && (arg_count < 3 || args[2]->valid[t]);
-        e->value[t] = e->valid[t] ? reference(op, args[0]->value[t], args[1]->value[t], args[2]->value[t], &e->valid[t])
-                                  : 0;
+        e->value[t] =
+            e->valid[t] ? reference(op, args[0]->value[t], args[1]->value[t], args[2]->value[t], &e->valid[t]) : 0;
         if (e->value[t] > INT64_C(1) << 40 || e->value[t] < -(INT64_C(1) << 40)) e->valid[t] = false;
     }
 }
