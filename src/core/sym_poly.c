@@ -249,11 +249,11 @@ sym sym_product(sym_pool *pool, const sym *args, uint32_t count) {
     if (!product_flatten(pool, &p, args, count)) return intern_sorted(pool, SYM_MUL, args, count);
     for (uint32_t i = 0; i < p.constant_count; i++)
         if (p.constants[i] == 0) return sym_int(pool, 0);
+    sym_sort(pool, p.factors, p.count); /* whether the sums are multiplied out must not depend on the order given */
     if (product_distribute(pool, &p, &result)) return result;
     uint32_t part_count = 0;
     for (uint32_t i = 0; i < p.constant_count; i++)
         if (p.constants[i] != 1) parts[part_count++] = sym_int(pool, p.constants[i]);
-    sym_sort(pool, p.factors, p.count);
     memcpy(parts + part_count, p.factors, sizeof(sym) * p.count);
     part_count += p.count;
     return part_count == 1 ? parts[0] : sym_intern(pool, SYM_MUL, SYM_KIND_INT, parts, part_count);

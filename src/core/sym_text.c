@@ -96,7 +96,8 @@ static bool print_negated(const sym_pool *pool, sym a, text *out) {
     bool is_float = first->kind == SYM_KIND_FLOAT;
     if (is_float ? !signbit(first->f) || isnan(first->f) : first->i >= 0 || first->i == INT64_MIN) return false;
     if (!out) return true;
-    bool unit = node->op == SYM_MUL && (is_float ? first->f == -1 : first->i == -1);
+    bool unit = node->op == SYM_MUL && (is_float ? first->f == -1 : first->i == -1) &&
+                !(!is_float && is_op(pool, node->args[1], SYM_ADD)); /* -(a + b) would be multiplied out */
     if (!unit && is_float) print_float(-first->f, out);
     if (!unit && !is_float) text_printf(out, "%lld", (long long)-first->i);
     for (uint32_t i = 1; i < node->arg_count; i++) {
@@ -381,6 +382,22 @@ static bool take_operator(parser *p, level least, sym_op *out_op, bool *out_nega
     return false;
 }
 
+/* The factors that follow a first "*", multiplied at once: what is too large to be multiplied out is read as printed. */
+static insitu_status parse_factors(parser *p, sym *product) {
+    enum { MAX_GATHERED = 80 };
+    sym factors[MAX_GATHERED] = {*product};
+    uint32_t count = 1;
+    do {
+        if (count == MAX_GATHERED) {
+            factors[0] = sym_make(p->pool, SYM_MUL, factors, count);
+            count = 1;
+        }
+        TRY(parse_level(p, LEVEL_UNARY, &factors[count++]));
+    } while (take(p, "*"));
+    *product = sym_make(p->pool, SYM_MUL, factors, count);
+    return INSITU_OK;
+}
+
 static insitu_status parse_level(parser *p, level least, sym *out) {
     sym_op op;
     bool negate;
@@ -388,6 +405,10 @@ static insitu_status parse_level(parser *p, level least, sym *out) {
     TRY(parse_prefix(p, least, out));
     while (take_operator(p, least, &op, &negate)) {
         sym right;
+        if (op == SYM_MUL) {
+            TRY(parse_factors(p, out));
+            continue;
+        }
         TRY(parse_level(p, level_of(op) + 1, &right));
         if (negate)
             *out = sym_sub(p->pool, *out, right);
