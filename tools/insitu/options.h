@@ -1,0 +1,59 @@
+/* Command line options: a table a command, and what a command line gave. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "tool.h"
+
+typedef enum option_id {
+    OPTION_HELP,
+    OPTION_DEVICE,
+    OPTION_INPUT,
+    OPTION_JSON,
+    OPTION_LOAD_STATE,
+    OPTION_NO_INPLACE,
+    OPTION_OUTPUT,
+    OPTION_SAVE_STATE,
+    OPTION_STATS,
+    OPTION_STRICT,
+    OPTION_VERIFY
+} option_id;
+
+typedef struct option {
+    option_id id;
+    const char *name;  /* "--device" */
+    const char *value; /* what its value is called in the help; NULL: it takes none */
+    const char *help;
+    bool repeats; /* may be given several times */
+} option;
+
+/* Rows that several commands have. */
+#define DEVICE_OPTION {OPTION_DEVICE, "--device", "D", "where to run: cpu, the default", false}
+#define HELP_OPTION {OPTION_HELP, "--help", NULL, "print this text", false}
+#define COMPILE_OPTIONS                                                                                                \
+    {OPTION_STRICT, "--strict", NULL, "refuse a program of whose state any byte would be copied", false}, {            \
+        OPTION_NO_INPLACE, "--no-inplace", NULL, "build every new state elsewhere and copy it back, to compare with",  \
+            false                                                                                                      \
+    }
+
+typedef struct given_option {
+    const option *option;
+    const char *value; /* NULL if it takes none */
+} given_option;
+
+typedef struct arguments {
+    const char *file; /* the one positional argument */
+    given_option *options;
+    size_t option_count;
+} arguments;
+
+/* Reads a command line of one file and options, in any order; "--name=value" serves too. Returns true if the command has
+ * to do its work; else *out_code is the exit code: the help was printed, or a usage error. */
+bool arguments_read(const command *command, const option *options, size_t count, int argc, char **argv,
+                    arguments *out_arguments, int *out_code);
+void arguments_release(arguments *arguments);
+/* The option's value, or its name if it takes none; NULL if it was not given. */
+const char *argument_value(const arguments *arguments, option_id id);
+/* The compile options among them. */
+void arguments_compile_options(const arguments *arguments, insitu_compile_options *out_options);
+
+#endif

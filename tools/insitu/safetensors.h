@@ -1,0 +1,37 @@
+/* safetensors files: the tensors that a call is given, and those that it returns.
+ *
+ *   8 bytes   N, little-endian
+ *   N bytes   JSON: {"name": {"dtype": "F32", "shape": [2,3], "data_offsets": [begin, end]}, ..., "__metadata__": {...}}
+ *   the rest  dense row-major elements; offsets count from here */
+#ifndef SAFETENSORS_H
+#define SAFETENSORS_H
+
+#include "tool.h"
+
+typedef struct named_tensor {
+    char *name;
+    insitu_tensor tensor; /* read from a file: dense row-major; data aligned to 64 bytes, and it may be written to */
+} named_tensor;
+
+typedef struct tensor_list {
+    named_tensor *items;
+    size_t count, capacity;
+} tensor_list;
+
+/* Reads a whole file into memory of the list's own. Returns an exit code, having said why. */
+int safetensors_read(const char *path, tensor_list *out_tensors);
+/* Frees what safetensors_read made. */
+void tensors_release(tensor_list *tensors);
+const named_tensor *tensors_find(const tensor_list *tensors, const char *name);
+
+/* Appends a tensor by name, copying the name alone. Returns an exit code. */
+int tensors_add(tensor_list *tensors, const char *name, const insitu_tensor *tensor);
+/* Frees the names: for a list made by tensors_add. */
+void tensors_forget(tensor_list *tensors);
+/* Writes the tensors, whatever their strides, row-major. Returns an exit code, having said why. */
+int safetensors_write(const char *path, const tensor_list *tensors);
+
+/* What a file calls an element type; NULL if the format lacks it. */
+const char *safetensors_dtype_name(insitu_dtype dtype);
+
+#endif

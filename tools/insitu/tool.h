@@ -1,0 +1,49 @@
+/* The command line: what its files share. Each subcommand takes the arguments after its name and returns an exit code. */
+#ifndef TOOL_H
+#define TOOL_H
+
+#include <insitu/insitu.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum exit_code { DONE = 0, FAILED = 1, USAGE = 2, UNSUPPORTED = 3 };
+
+typedef struct command {
+    const char *name;
+    const char *summary;  /* one line of the program's help */
+    const char *synopsis; /* the arguments, for the command's help */
+    int (*run)(const struct command *command, int argc, char **argv);
+} command;
+
+int command_compile(const command *command, int argc, char **argv);
+int command_explain(const command *command, int argc, char **argv);
+int command_inspect(const command *command, int argc, char **argv);
+int command_run(const command *command, int argc, char **argv);
+
+/* ---- failures: one sentence on stderr ---- */
+
+/* The diagnostic's sentence, its rows below; returns the exit code for its status. prefix (NULL: none) comes first. */
+int report_failure(const char *prefix, const insitu_diag *diag);
+int report_error(const char *format, ...) __attribute__((format(printf, 1, 2)));                        /* FAILED */
+int usage_error(const command *command, const char *format, ...) __attribute__((format(printf, 2, 3))); /* USAGE */
+/* Writes out what is buffered for stdout: DONE, or FAILED with a sentence. */
+int finish_output(void);
+
+/* ---- programs and engines ---- */
+
+typedef struct engine_source {
+    insitu_program *program; /* NULL: the engine was loaded from an engine file */
+    insitu_engine *engine;
+} engine_source;
+/* True if the file holds a .pt2 program, judged by its first bytes, else by its name. */
+bool is_program_file(const char *path);
+/* Compiles a program, or loads an engine; options and load_options are for one of them each. Returns an exit code; what
+ * was opened is closed by engine_source_close in any case. */
+int engine_source_open(const char *path, const insitu_compile_options *options, const insitu_load_options *load_options,
+                       engine_source *out_source);
+void engine_source_close(engine_source *source);
+/* Prints one of the texts of insitu_engine_print on stdout. */
+int print_engine_text(const insitu_engine *engine, const char *what);
+
+#endif
