@@ -1,0 +1,230 @@
+#include "small_plans.h"
+
+#include "core/backend.h"
+
+static void the_small_plan_is_valid(void **state) {
+    (void)state;
+    plan *plan = make_small_plan();
+    insitu_diag diag = {.struct_size = sizeof(diag)};
+    if (plan_verify(plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
+    plan_destroy(plan);
+}
+
+/* Each fault is found, and named. */
+typedef struct fault_case {
+    void (*damage)(plan *plan);
+    const char *words;
+} fault_case;
+
+static plan_operand *result_of(plan *plan, uint32_t step) { return (plan_operand *)(uintptr_t)plan->steps[step].results; }
+
+static void lose_storage(plan *plan) { result_of(plan, 1)->storage = 99; }
+static void break_rank(plan *plan) { result_of(plan, 1)->type.shape.rank = MAX_RANK + 1; }
+static void break_dtype(plan *plan) { result_of(plan, 1)->type.dtype = DTYPE_COUNT; }
+static void break_sym(plan *plan) { result_of(plan, 1)->type.shape.sizes[0].id = 1u << 30; }
+static void grow_operand(plan *plan) { result_of(plan, 4)->type.shape.sizes[0] = sym_int(&plan->symbols, 9); }
+static void write_weight(plan *plan) { result_of(plan, 2)->storage = 4; }
+static void write_input(plan *plan) { result_of(plan, 2)->storage = 0; }
+static void write_early(plan *plan) { plan->first_write = 5; }
+static void check_late(plan *plan) {
+    plan->steps[plan->step_count] = plan->steps[0];
+    plan->step_count++;
+}
+static void lose_symbol(plan *plan) { plan->symbol_sources[0].source = SYMBOL_UNUSED; }
+static void wrong_symbol_input(plan *plan) { plan->symbol_sources[0].input = 17; }
+static void wrong_symbol_dim(plan *plan) { plan->symbol_sources[0].dim = 2; }
+static void move_update(plan *plan) { result_of(plan, 5)->type.offset = sym_int(&plan->symbols, 8); }
+static void lose_operand(plan *plan) { plan->steps[5].operand_count = 1; }
+static void lose_attr(plan *plan) { step_attr(&plan->steps[1], ATTR_OP)->kind = ATTR_KIND_NONE; }
+static void wrong_attr(plan *plan) { step_attr(&plan->steps[1], ATTR_OP)->kind = ATTR_KIND_DTYPE; }
+static void wrong_layer(plan *plan) { plan->steps[1].layer = LAYER_KIND_COUNT; }
+static void dead_storage(plan *plan) { plan->storages[9].last_step = 1; }
+static void wrong_life(plan *plan) { plan->storages[9].last_step = 1000; }
+static void small_state(plan *plan) { plan->state_storages[2].bytes = 8; }
+static void same_name(plan *plan) { plan->inputs[1].name = "x"; }
+static void no_name(plan *plan) { plan->outputs[0].name = NULL; }
+static void wrong_alias(plan *plan) { plan->outputs[1].alias_index = 0; }
+static void wrong_alias_input(plan *plan) { plan->outputs[2].alias_index = 1; }
+static void wrong_initial(plan *plan) { plan->state_storages[2].initial = 0; }
+static void float_check(plan *plan) { ((plan_operand *)(uintptr_t)plan->steps[0].operands)->type.dtype = DTYPE_F32; }
+static void negative_size(plan *plan) { plan->storages[9].bytes = sym_int(&plan->symbols, -8); }
+
+static void faults_are_named(void **state) {
+    (void)state;
+    const fault_case cases[] = {
+        {lose_storage, "step 1 'double': a result has no storage"},
+        {break_rank, "a rank over 12"},
+        {break_dtype, "unknown dtype"},
+        {break_sym, "is no expression of the plan"},
+        {grow_operand, "reaches beyond its storage of 32 bytes"},
+        {write_weight, "it writes a weight"},
+        {write_input, "not declared written"},
+        {write_early, "before the plan's first write"},
+        {check_late, "an index check follows the first write"},
+        {lose_symbol, "depends on a symbol that has no source"},
+        {wrong_symbol_input, "symbol 's0': it comes from an input that does not exist"},
+        {wrong_symbol_dim, "a size that its input does not have"},
+        {move_update, "index_update does not update its operand in place"},
+        {lose_operand, "index_update does not take 1 operands"},
+        {lose_attr, "attribute op is missing"},
+        {wrong_attr, "attribute op is of the wrong kind"},
+        {wrong_layer, "its layer is unknown"},
+        {dead_storage, "which does not live then"},
+        {wrong_life, "storage 9: it lives from step 1 to step 1000 of 7"},
+        {small_state, "within its storage"},
+        {same_name, "input 1 'x': another one has the same name"},
+        {no_name, "output 0 '?': it has no name"},
+        {wrong_alias, "said to be state 0"},
+        {wrong_alias_input, "said to be input 1"},
+        {wrong_initial, "its initial value does not exist, or is too small"},
+        {float_check, "an index check takes integers"},
+        {negative_size, "its size is -8"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        plan *plan = make_small_plan();
+        insitu_diag diag = {.struct_size = sizeof(diag)};
+        cases[i].damage(plan);
+        insitu_status status = plan_verify(plan, &diag);
+        if (status != INSITU_FORMAT || !strstr(diag.message, cases[i].words))
+            fail_msg("case %zu: status %s, '%s' is not in '%s'", i, insitu_status_name(status), cases[i].words, diag.message);
+        plan_destroy(plan);
+    }
+}
+
+static void many_faults_are_counted(void **state) {
+    (void)state;
+    plan *plan = make_small_plan();
+    insitu_diag diag = {.struct_size = sizeof(diag)};
+    for (uint32_t i = 0; i < plan->step_count; i++) plan->steps[i].name = plan->steps[i].source = NULL;
+    for (uint32_t i = 0; i < plan->output_count; i++) plan->outputs[i].name = NULL;
+    assert_int_equal(plan_verify(plan, &diag), INSITU_FORMAT);
+    assert_non_null(strstr(diag.message, "; and 2 more"));
+    plan_destroy(plan);
+}
+
+static void the_report_is_a_table(void **state) {
+    (void)state;
+    plan *plan = make_small_plan();
+    text out;
+    text_init(&out);
+    plan_print_report(plan, &out);
+    assert_string_equal(out.data,
+                        "state     shape      update               bytes written/call   verdict\n"
+                        "cache     f32[4,8]   index_update dim 0   32                   in place\n"
+                        "history   f32[8]     elementwise          32                   in place (moves 16)\n"
+                        "bias      f32[8]     slice_update         8*s0                 COPIED 16 KiB: mul_3 (model.py:41) "
+                        "reads the old value after the write\n");
+    text_release(&out);
+    plan_destroy(plan);
+}
+
+static void printed_plans_name_everything(void **state) {
+    (void)state;
+    plan *plan = make_small_plan();
+    text out;
+    text_init(&out);
+    plan_print(plan, &out);
+    const char *const lines[] = {
+        "symbol s0 in [1, 6]: size 0 of input 'x'\n",
+        "input 3 \"bias\": f32[8] @3, written\n",
+        "output 1 \"output.1\": @8 f32[4,8] is state 'cache'\n",
+        "output 3 \"output.3\": s0\n",
+        "output 4 \"output.4\": none\n",
+        "storage 9: arena steps 1 to 2, 32*s0 bytes\n",
+        "assert s0 != 5: five is too odd\n",
+        "step 0 check: check_index(@1 i64[1]) {extent=4}  # model.py:1\n",
+        "step 5 update: @8 f32[4,8] = index_update(@8 f32[4,8], @2 f32[1,8], @1 i64[1]) {accumulate=false, dims=[0], "
+        "wrap=false}  # model.py:1\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(lines); i++)
+        if (!strstr(out.data, lines[i])) fail_msg("'%s' is not in\n%s", lines[i], out.data);
+    text_release(&out);
+    plan_destroy(plan);
+}
+
+static void binding_evaluates_sizes_and_places_memory(void **state) {
+    (void)state;
+    plan *plan = make_small_plan();
+    arena arena;
+    bound_plan bound;
+    size_t arena_bytes;
+    arena_init(&arena);
+    sym_value three = {.kind = SYM_KIND_INT, .i = 3};
+    assert_int_equal(plan_bind(plan, &three, &arena, &bound, &arena_bytes, NULL), INSITU_OK);
+    assert_int_equal(arena_bytes, 128);
+    assert_int_equal(bound.storage_bytes[9], 96);
+    assert_int_equal(bound.steps[1].results[0].sizes[0], 3);
+    assert_int_equal(bound.steps[1].results[0].strides[0], 8);
+    assert_int_equal(bound.steps[0].extent, 4);
+    assert_int_equal(bound.steps[5].attrs[layer_attr_index(LAYER_INDEX_UPDATE, ATTR_DIMS)].count, 1);
+    arena_release(&arena);
+    plan_destroy(plan);
+}
+
+static void an_operand_outside_its_storage_is_found_when_sizes_are_known(void **state) {
+    (void)state;
+    plan *plan = make_small_plan();
+    insitu_diag diag = {.struct_size = sizeof(diag)};
+    arena arena;
+    bound_plan bound;
+    size_t arena_bytes;
+    arena_init(&arena);
+    plan->storages[9].bytes = sym_int(&plan->symbols, 64); /* enough for two rows */
+    assert_int_equal(plan_verify(plan, NULL), INSITU_OK);
+    sym_value rows = {.kind = SYM_KIND_INT, .i = 2};
+    assert_int_equal(plan_bind(plan, &rows, &arena, &bound, &arena_bytes, &diag), INSITU_OK);
+    rows.i = 3;
+    assert_int_equal(plan_bind(plan, &rows, &arena, &bound, &arena_bytes, &diag), INSITU_FORMAT);
+    assert_non_null(strstr(diag.message, "an operand of 'double' reaches beyond its storage 9 of 64 bytes"));
+    arena_release(&arena);
+    plan_destroy(plan);
+}
+
+static void extents_are_checked_for_overflow(void **state) {
+    (void)state;
+    size_t bytes;
+    assert_true(extent_bytes(DTYPE_F32, 2, (int64_t[]){2, 3}, (int64_t[]){10, 1}, 5, &bytes));
+    assert_int_equal(bytes, (5 + 10 + 2 + 1) * 4);
+    assert_true(extent_bytes(DTYPE_F32, 2, (int64_t[]){0, 3}, (int64_t[]){10, 1}, 5, &bytes));
+    assert_int_equal(bytes, 0);
+    assert_false(extent_bytes(DTYPE_F32, 1, (int64_t[]){-1}, (int64_t[]){1}, 0, &bytes));
+    assert_false(extent_bytes(DTYPE_F32, 1, (int64_t[]){2}, (int64_t[]){-1}, 0, &bytes));
+    assert_false(extent_bytes(DTYPE_F32, 1, (int64_t[]){2}, (int64_t[]){1}, -1, &bytes));
+    assert_false(extent_bytes(DTYPE_F32, 2, (int64_t[]){INT64_MAX, 3}, (int64_t[]){2, 1}, 0, &bytes));
+    assert_false(extent_bytes(DTYPE_F64, 1, (int64_t[]){INT64_MAX / 4}, (int64_t[]){1}, 0, &bytes));
+    assert_false(extent_bytes(DTYPE_F32, 2, (int64_t[]){INT64_C(1) << 40, INT64_C(1) << 40}, (int64_t[]){0, 0}, 0, &bytes));
+}
+
+static void strided_copies_agree_with_loops(void **state) {
+    (void)state;
+    const int64_t sizes[] = {2, 3, 1, 4}, dense[] = {12, 4, 4, 1}, turned[] = {1, 8, 99, 2};
+    int32_t source[32], target[32], back[24];
+    for (int32_t i = 0; i < 32; i++) source[i] = i;
+    memset(target, 0xFF, sizeof(target));
+    strided_copy(DTYPE_I32, 4, sizes, target, turned, source, dense);
+    for (int64_t a = 0; a < 2; a++)
+        for (int64_t b = 0; b < 3; b++)
+            for (int64_t c = 0; c < 4; c++) assert_int_equal(target[a + 8 * b + 2 * c], a * 12 + b * 4 + c);
+    for (int32_t i = 24; i < 32; i++) assert_int_equal(target[i], -1);
+    strided_copy(DTYPE_I32, 4, sizes, back, dense, target, turned);
+    assert_memory_equal(back, source, sizeof(back));
+    int32_t scalar = 0;
+    strided_copy(DTYPE_I32, 0, NULL, &scalar, NULL, &source[7], NULL);
+    assert_int_equal(scalar, 7);
+    strided_copy(DTYPE_I32, 2, (int64_t[]){3, 0}, NULL, (int64_t[]){1, 1}, NULL, (int64_t[]){1, 1});
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_small_plan_is_valid),
+        cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(many_faults_are_counted),
+        cmocka_unit_test(the_report_is_a_table),
+        cmocka_unit_test(printed_plans_name_everything),
+        cmocka_unit_test(binding_evaluates_sizes_and_places_memory),
+        cmocka_unit_test(an_operand_outside_its_storage_is_found_when_sizes_are_known),
+        cmocka_unit_test(extents_are_checked_for_overflow),
+        cmocka_unit_test(strided_copies_agree_with_loops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
