@@ -29,7 +29,7 @@ struct conflict_work {
 };
 
 typedef enum base_kind {
-    BASE_INITIAL, /* what the storage holds before the call */
+    BASE_INITIAL, /* part of it is what the storage holds before the call */
     BASE_MADE,    /* the content covers the whole tensor, or what it does not cover is undefined */
 } base_kind;
 
@@ -90,13 +90,12 @@ static insitu_status push(planner *planner, tensor_id tensor) {
     return INSITU_OK;
 }
 
-/* Adds the nodes that make a root's value; pushes the roots whose content belongs to it. *base changes only while the
- * walk is on the chain of operands that are taken over (chain true). */
-static insitu_status add_content(planner *planner, uint32_t root, bool chain, bitset *content, uint32_t *out_next,
+/* Adds the nodes that make a root's value; pushes the roots whose content belongs to it. */
+static insitu_status add_content(planner *planner, uint32_t root, bitset *content, uint32_t *out_next,
                                  base_kind *base) {
     *out_next = NONE;
     if (planner->tensors[root].fixed) {
-        if (chain) *base = BASE_INITIAL;
+        *base = BASE_INITIAL;
         return INSITU_OK;
     }
     uint32_t index = planner->network->tensors[root].producer.index;
@@ -114,12 +113,10 @@ static insitu_status find_content(planner *planner, uint32_t root, bitset *conte
     memset(content->words, 0, (content->bits / 64 + 1) * sizeof *content->words);
     work->stack_count = 0;
     *out_base = BASE_MADE;
-    for (uint32_t at = root; at != NONE;) TRY(add_content(planner, at, true, content, &at, out_base));
-    while (work->stack_count > 0) {
-        base_kind ignored = BASE_MADE;
+    TRY(push(planner, (tensor_id){root}));
+    while (work->stack_count > 0)
         for (uint32_t at = work->stack[--work->stack_count]; at != NONE;)
-            TRY(add_content(planner, at, false, content, &at, &ignored));
-    }
+            TRY(add_content(planner, at, content, &at, out_base));
     return INSITU_OK;
 }
 
@@ -228,16 +225,16 @@ static insitu_status order_parts(planner *planner, uint32_t root, bool *out_ok, 
         /* Bytes of the source that were there before the call can't come after anything. */
         if (source_base == BASE_INITIAL && region_overlaps(planner->pool, &first->region, &source->type)) {
             *out_ok = false;
-            *out_conflict = (conflict){decided->node, root, first->node};
+            *out_conflict = (conflict){decided->node, NONE, first->node};
             return INSITU_OK;
         }
         for (uint32_t j = 0; j < work->write_count; j++) {
             const write_event *second = &work->writes[j];
-            if (!bitset_has(&work->content2, second->node) || bitset_has(&work->content, second->node) ||
+            if (!bitset_has(&work->content2, second->node) ||
                 !region_overlaps(planner->pool, &first->region, &second->region))
                 continue;
             TRY(order_add(&planner->order, first->node, second->node, out_ok));
-            *out_conflict = (conflict){second->node, root, first->node};
+            *out_conflict = (conflict){second->node, NONE, first->node};
             if (!*out_ok) return INSITU_OK;
         }
     }

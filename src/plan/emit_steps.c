@@ -250,11 +250,5 @@ insitu_status emit_steps(planner *planner) {
             TRY(emit_planned_copy(&emitter, planner->copies[node->index]));
     }
     if (plan->first_write == NONE) plan->first_write = plan->step_count;
-    for (uint32_t i = 0; i < plan->storage_count; i++) {
-        plan_storage *storage = &plan->storages[i];
-        if (storage->last_step != NONE) continue;
-        storage->first_step = storage->last_step = 0;
-        if (storage->kind == STORAGE_ARENA || storage->kind == STORAGE_OUTPUT) storage->bytes = zero(planner);
-    }
     return INSITU_OK;
 }

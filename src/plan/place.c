@@ -54,7 +54,8 @@ static insitu_status place_root(planner *planner, uint32_t root, uint32_t storag
     uint32_t index = planner->network->tensors[root].producer.index;
     const layer *layer = planner_layer(planner, index);
     layer_plan *decided = &planner->layers[index];
-    bool takes = kind_has(layer->kind, TRAIT_UPDATE) && !planner->options.no_inplace;
+    bool takes = kind_has(layer->kind, TRAIT_UPDATE) && !planner->options.no_inplace &&
+                 !planner_tensor(planner, layer->operands[0])->repeats;
     if (takes) TRY(planner_set(planner, &decided->takes_operand, true));
     TRY(settle_family(planner, root, storage, layout, out_ok));
     if (!*out_ok) {
@@ -126,7 +127,8 @@ static insitu_status pull_operand(planner *planner, uint32_t index, const plan_o
     conflict ignored;
     plan_mark mark = planner_mark(planner);
     TRY(planner_set(planner, takes, true));
-    TRY(place_at_depth(planner, layer->operands[0], place, depth + 1, out_ok, &ignored));
+    *out_ok = !planner_tensor(planner, layer->operands[0])->repeats;
+    if (*out_ok) TRY(place_at_depth(planner, layer->operands[0], place, depth + 1, out_ok, &ignored));
     if (*out_ok) TRY(place_settle(planner, place->storage, out_ok, &ignored));
     if (*out_ok) return INSITU_OK;
     planner_undo(planner, mark);
@@ -166,7 +168,7 @@ static insitu_status place_on_operand(planner *planner, tensor_id tensor, bool *
     if (planner->options.no_inplace) return INSITU_OK;
     if (!kind_has(layer->kind, TRAIT_UPDATE) && layer->kind != LAYER_COPY) return INSITU_OK;
     plan_operand place = planner_place(planner, layer->operands[0]);
-    if (place.storage == NONE) return INSITU_OK;
+    if (place.storage == NONE || planner_tensor(planner, layer->operands[0])->repeats) return INSITU_OK;
     const plan_storage *storage = &planner->plan->storages[place.storage];
     bool writable = storage->kind == STORAGE_ARENA || storage->kind == STORAGE_OUTPUT ||
                     planner->storages[place.storage].written;

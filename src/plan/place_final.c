@@ -47,9 +47,14 @@ static insitu_status set_aside(planner *planner, const conflict *conflict, bool 
     if (!*out_done) return INSITU_OK;
     if (reader->kind == NODE_COPY) return planner_set(planner, &planner->copies[reader->index]->set_aside, copy);
     const layer *layer = planner_layer(planner, reader->index);
-    for (uint32_t i = 0; i < layer->operand_count; i++)
-        if (layer->operands[i].index == conflict->tensor && !planner->layers[reader->index].in_part[i])
-            TRY(planner_set(planner, &planner->layers[reader->index].set_aside[i], copy));
+    *out_done = false;
+    for (uint32_t i = 0; i < layer->operand_count; i++) {
+        const layer_plan *decided = &planner->layers[reader->index];
+        if (layer->operands[i].index != conflict->tensor || decided->in_part[i] || decided->set_aside[i] != NONE)
+            continue;
+        TRY(planner_set(planner, &decided->set_aside[i], copy));
+        *out_done = true;
+    }
     return INSITU_OK;
 }
 
@@ -128,6 +133,7 @@ static insitu_status place_final(planner *planner, uint32_t index) {
     plan_mark mark = planner_mark(planner);
     conflict conflict = {NONE, NONE, NONE};
     bool in_place = !planner->options.no_inplace || final->next.index == final->start.index;
+    TRY(planner_set(planner, &planner->copies[final->reader]->active, false));
     TRY(planner_add_end_read(planner, final->next.index, NONE));
     if (in_place) TRY(place_at(planner, final->next, &final->place, &in_place, &conflict));
     if (in_place) TRY(place_settle(planner, final->place.storage, &in_place, &conflict));
@@ -139,6 +145,7 @@ static insitu_status place_final(planner *planner, uint32_t index) {
     if (planner->options.no_inplace) final->reason = "in-place updates are switched off";
     else TRY(describe_conflict(planner, &conflict, &final->reason));
     TRY(write_back(planner, index));
+    TRY(planner_set(planner, &planner->copies[final->reader]->active, false));
     return own_set_asides(planner, first_copy, index);
 }
 
@@ -176,8 +183,13 @@ static const final_value *written_back(const planner *planner, tensor_id tensor)
     return NULL;
 }
 
-/* Until it is known where a result lies, a copy stands for reading it: placements before then respect that. */
-insitu_status place_output_copies(planner *planner) {
+insitu_status place_readers(planner *planner) {
+    for (uint32_t i = 0; i < planner->final_count; i++) {
+        final_value *final = &planner->finals[i];
+        plan_operand nowhere = {.type = final->place.type};
+        TRY(planner_add_storage(planner, STORAGE_ARENA, 0, sym_int(planner->pool, 0), &nowhere.storage));
+        TRY(planner_add_copy(planner, COPY_READER, final->next, &nowhere, NONE, &final->reader));
+    }
     for (uint32_t i = 0; i < planner->network->output_count; i++) {
         const network_output *output = &planner->network->outputs[i];
         plan_operand *place = &planner->plan->outputs[i].operand;
@@ -191,6 +203,7 @@ insitu_status place_output_copies(planner *planner) {
     return INSITU_OK;
 }
 
+/* A result that can neither be its state or input nor be made in its own memory is copied there. */
 static insitu_status place_output(planner *planner, uint32_t index) {
     const network_output *output = &planner->network->outputs[index];
     plan_output *planned = &planner->plan->outputs[index];

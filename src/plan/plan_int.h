@@ -71,6 +71,7 @@ typedef struct tensor_plan {
     uint32_t family_next;  /* next view of the same root; NONE */
     uint32_t family_last;  /* of a root: the last of its family */
     bool fixed;            /* an input, state or constant */
+    bool repeats;          /* some of its elements share memory (expand, unfold): nothing may be stored through it */
 } tensor_plan;
 
 typedef struct use { /* one operand of one layer */
@@ -86,7 +87,12 @@ typedef struct layer_plan {
     uint32_t *set_aside;     /* decision, each operand: copy (index) that is read in its stead; NONE */
 } layer_plan;
 
-typedef enum copy_purpose { COPY_SET_ASIDE, COPY_WRITE_BACK, COPY_OUTPUT } copy_purpose;
+typedef enum copy_purpose {
+    COPY_SET_ASIDE,
+    COPY_WRITE_BACK,
+    COPY_OUTPUT,
+    COPY_READER /* none: stands for a final value's read until it is known where that is stored */
+} copy_purpose;
 typedef struct planned_copy { /* a copy that the planner inserts */
     copy_purpose purpose;
     uint32_t active;    /* decision */
@@ -113,6 +119,7 @@ typedef struct final_value { /* a state tensor (or mutated input) and its value 
     plan_operand place;
     int64_t bytes;        /* INT64_MAX if symbolic */
     bool in_place;        /* next is computed in the tensor's own memory */
+    uint32_t reader;      /* a copy: COPY_READER */
     const char *reason;   /* why something is copied for it; NULL */
 } final_value;
 
@@ -206,7 +213,8 @@ MUST_CHECK insitu_status place_at(planner *planner, tensor_id tensor, const plan
 MUST_CHECK insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict);
 /* Bytes of old values that the copies from number first_copy on set aside; INT64_MAX if symbolic. */
 int64_t planner_set_aside_bytes(planner *planner, uint32_t first_copy);
-MUST_CHECK insitu_status place_output_copies(planner *planner);
+/* Reads of final values and of results whose place is decided later, so that placements before then respect them. */
+MUST_CHECK insitu_status place_readers(planner *planner);
 MUST_CHECK insitu_status place_finals(planner *planner);  /* state tensors and mutated inputs */
 MUST_CHECK insitu_status place_outputs(planner *planner);
 MUST_CHECK insitu_status place_rest(planner *planner);
@@ -217,9 +225,10 @@ MUST_CHECK insitu_status place_rest(planner *planner);
 MUST_CHECK insitu_status conflicts_check(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict);
 MUST_CHECK insitu_status conflicts_init(planner *planner);
 
-/* ---- emission (emit_steps.c, report.c) ---- */
+/* ---- emission (emit_steps.c, report.c, compact.c) ---- */
 MUST_CHECK insitu_status emit_steps(planner *planner);
 MUST_CHECK insitu_status report_build(planner *planner);
+MUST_CHECK insitu_status compact_storages(planner *planner); /* the last: numbers of storages change */
 /* Bytes that an update stores in place. */
 sym update_bytes(planner *planner, uint32_t layer);
 /* "mul_3 (model.py:41)" */

@@ -49,7 +49,19 @@ static void fix_tensor(planner *planner, tensor_id tensor, uint32_t storage, con
     placed->fixed = true;
     placed->type = (tensor_type){.dtype = source->dtype, .shape = source->shape, .offset = offset};
     memcpy(placed->type.strides, strides, source->shape.rank * sizeof *strides);
+    for (uint32_t i = 0; i < source->shape.rank; i++) {
+        int64_t stride, size;
+        bool one = sym_constant(planner->pool, source->shape.sizes[i], &size) && size == 1;
+        if (!one && sym_constant(planner->pool, strides[i], &stride) && stride == 0) placed->repeats = true;
+    }
     make_member(planner, tensor, storage);
+}
+
+static bool view_repeats(planner *planner, const layer *layer) {
+    if (layer->kind == LAYER_UNFOLD) return true;
+    if (layer->kind != LAYER_EXPAND) return false;
+    return !shape_same(&network_tensor_of(planner->network, layer->operands[0])->shape,
+                       &network_tensor_of(planner->network, layer->results[0])->shape);
 }
 
 /* Roots and views, in program order. A view layer whose result can't be a view of its operand's layout is a copy. */
@@ -71,6 +83,7 @@ static void find_families(planner *planner) {
                     tensor->type = view;
                     tensor->root = operand->root;
                     tensor->view = network->order[i];
+                    tensor->repeats = operand->repeats || view_repeats(planner, layer);
                     tensor_plan *root = planner_tensor(planner, tensor->root);
                     planner->tensors[root->family_last].family_next = id.index;
                     root->family_last = id.index;
@@ -237,8 +250,8 @@ static insitu_status add_layer_node(planner *planner, uint32_t position) {
 
 static insitu_status count_nodes(planner *planner, uint32_t *out_count) {
     const network *network = planner->network;
-    uint64_t count = (uint64_t)network->order_count + network->tensor_count + network->state_count +
-                     network->mutation_count + 2 * (uint64_t)network->output_count + 3;
+    uint64_t count = (uint64_t)network->order_count + network->tensor_count + 2 * (uint64_t)network->state_count +
+                     2 * (uint64_t)network->mutation_count + 2 * (uint64_t)network->output_count + 3;
     for (uint32_t i = 0; i < network->order_count; i++) {
         const layer *layer = planner_layer(planner, network->order[i].index);
         if (kind_has(layer->kind, TRAIT_INDEXED)) count += layer->operand_count;
@@ -364,7 +377,8 @@ static insitu_status check_strict(planner *planner) {
 static insitu_status build(planner *planner) {
     const network *network = planner->network;
     plan *plan = planner->plan;
-    uint32_t capacity = 2 * network->tensor_count + network->record_count + network->state_count +
+    uint32_t capacity = 2 * network->tensor_count + network->record_count + 2 * network->state_count +
+                        network->mutation_count +
                         network->input_count + network->output_count + network->layer_count + 8;
     planner->storage_capacity = capacity;
     TRY(arena_array(&plan->arena, capacity, sizeof *plan->storages, &plan->storages));
@@ -383,7 +397,7 @@ static insitu_status build(planner *planner) {
     TRY(add_nodes(planner));
     TRY(conflicts_init(planner));
     TRY(add_outputs(planner));
-    TRY(place_output_copies(planner));
+    TRY(place_readers(planner));
     TRY(place_finals(planner));
     TRY(place_outputs(planner));
     TRY(place_rest(planner));
@@ -393,6 +407,7 @@ static insitu_status build(planner *planner) {
     TRY(find_symbols(planner));
     TRY(report_build(planner));
     TRY(copy_step_names(plan));
+    TRY(compact_storages(planner));
     TRY(sym_pool_status(planner->pool, planner->diag));
     return check_strict(planner);
 }

@@ -348,10 +348,12 @@ static void start(running *run, network *network, bool no_inplace) {
     run->arena_memory = (char *)block(arena_bytes);
     memset(run->arena_memory, 0xff, arena_bytes);
     run->bases = calloc(run->plan->storage_count + 1, sizeof *run->bases);
+    for (uint32_t i = 0; i < run->plan->state_storage_count; i++)
+        run->states[i] = block(run->plan->state_storages[i].bytes);
     for (uint32_t i = 0; i < run->plan->storage_count; i++) {
         const plan_storage *storage = &run->plan->storages[i];
         size_t bytes = run->bound.storage_bytes[i];
-        if (storage->kind == STORAGE_STATE) run->bases[i] = run->states[storage->index] = block(bytes);
+        if (storage->kind == STORAGE_STATE) run->bases[i] = run->states[storage->index];
         if (storage->kind == STORAGE_INPUT) run->bases[i] = run->inputs[storage->index] = block(bytes);
         if (storage->kind == STORAGE_OUTPUT) run->bases[i] = run->outputs[storage->index] = block(bytes);
         if (storage->kind == STORAGE_ARENA) run->bases[i] = run->arena_memory + run->bound.arena_offsets[i];
@@ -390,7 +392,8 @@ static void fail_with(const network *network, const running *run, uint64_t seed,
     text_init(&text);
     assert_int_equal(network_print(network, &text, NULL), INSITU_OK);
     plan_print(run->plan, &text);
-    fail_msg("program %llu: %s differs\n%s", (unsigned long long)seed, what, text.data);
+    (void)fprintf(stderr, "%s", text.data);
+    fail_msg("program %llu: %s differs", (unsigned long long)seed, what);
 }
 
 static void check_call(network *network, running *run, value *values, uint64_t seed) {
