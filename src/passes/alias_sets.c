@@ -29,7 +29,8 @@ static insitu_status add_view(alias_sets *sets, const view *added, uint32_t *out
 }
 
 insitu_status alias_add_base(alias_sets *sets, value_id value, value_id content) {
-    TRY(arena_grow(sets->scratch, &sets->bases, &sets->base_capacity, (size_t)sets->base_count + 1, sizeof(alias_base)));
+    TRY(arena_grow(sets->scratch, &sets->bases, &sets->base_capacity, (size_t)sets->base_count + 1,
+                   sizeof(alias_base)));
     view root = {.base = sets->base_count,
                  .parent = NONE,
                  .first_child = NONE,
@@ -47,7 +48,8 @@ insitu_status alias_add_base(alias_sets *sets, value_id value, value_id content)
 }
 
 static bool step_same(const view_step *a, const view_step *b) {
-    if (strcmp(a->target, b->target) != 0 || a->arg_count != b->arg_count || a->type.dtype != b->type.dtype) return false;
+    if (strcmp(a->target, b->target) != 0 || a->arg_count != b->arg_count || a->type.dtype != b->type.dtype)
+        return false;
     for (uint32_t i = 1; i < a->arg_count; i++)
         if (!arg_same(&a->args[i], &b->args[i])) return false;
     return true;
@@ -80,7 +82,10 @@ static bool is_current(const alias_sets *sets, const view *view) {
 static insitu_status with_recorded_layout(alias_sets *sets, const view *parent, value_id *value) {
     const tensor_type recorded = parent->step.type;
     if (type_same_layout(&graph_value_of(sets->graph, *value)->type, &recorded)) return INSITU_OK;
-    emission clone = {.target = "aten.clone.default", .type = &recorded, .source = parent->source, .arg_count = 1,
+    emission clone = {.target = "aten.clone.default",
+                      .type = &recorded,
+                      .source = parent->source,
+                      .arg_count = 1,
                       .args = {{"self", arg_value(*value)}}};
     *value = NO_VALUE;
     return emit_node(sets->graph, &clone, sets->diag, value);
@@ -118,7 +123,8 @@ insitu_status alias_read(alias_sets *sets, uint32_t view, value_id wanted, const
     while (count-- > 0) {
         const value_id content = sets->views[at].value;
         bool is_last = count == 0;
-        TRY(derive(sets, path[count], content, is_last ? wanted : NO_VALUE, is_last ? source : sets->views[path[count]].source));
+        TRY(derive(sets, path[count], content, is_last ? wanted : NO_VALUE,
+                   is_last ? source : sets->views[path[count]].source));
         at = path[count];
     }
     *out_value = sets->views[view].value;

@@ -2,8 +2,6 @@
  * broadcast that make a value fit another tensor. */
 #include "passes/passes_int.h"
 
-#include <assert.h>
-
 graph_arg arg_of_int(graph *graph, int64_t number) { return arg_sym(sym_int(graph->symbols, number)); }
 
 graph_arg arg_of_dtype(dtype type) { return (graph_arg){.kind = ARG_DTYPE, .dtype = type}; }
@@ -48,6 +46,24 @@ static tensor_type broadcast_type(graph *graph, const tensor_type *from, const s
     return type;
 }
 
+static insitu_status check_broadcast(graph *graph, const conform_request *request, const shape *from,
+                                     insitu_diag *diag) {
+    shape broadcast;
+    insitu_status status = shape_broadcast(graph->symbols, from, request->sizes, &broadcast, NULL);
+    if (status == INSITU_OK && shape_equal(graph->symbols, &broadcast, request->sizes) != TRUTH_FALSE) return INSITU_OK;
+    if (status == INSITU_NOMEM) return status;
+    text sizes;
+    text_init(&sizes);
+    shape_print(graph->symbols, from, &sizes);
+    text_printf(&sizes, " does not broadcast to the sizes ");
+    shape_print(graph->symbols, request->sizes, &sizes);
+    status = diag_set(diag, INSITU_SHAPE, "'%.200s'%s%.200s of sizes %.400s of the tensor that it is written to",
+                      graph_value_of(graph, request->value)->name, request->source[0] ? " at " : "", request->source,
+                      sizes.data ? sizes.data : "?");
+    text_release(&sizes);
+    return status;
+}
+
 insitu_status emit_conformed(graph *graph, const conform_request *request, insitu_diag *diag, value_id *out_value) {
     tensor_type type = request->from;
     const shape *sizes = request->sizes;
@@ -56,22 +72,22 @@ insitu_status emit_conformed(graph *graph, const conform_request *request, insit
         type.dtype = request->dtype;
         type.offset = sym_int(graph->symbols, 0);
         shape_dense_strides(graph->symbols, &type.shape, type.strides);
-        emission cast = {.target = "aten._to_copy.default", .type = &type, .source = request->source, .arg_count = 2,
+        emission cast = {.target = "aten._to_copy.default",
+                         .type = &type,
+                         .source = request->source,
+                         .arg_count = 2,
                          .args = {{"self", arg_value(*out_value)}, {"dtype", arg_of_dtype(request->dtype)}}};
         *out_value = NO_VALUE;
         TRY(emit_node(graph, &cast, diag, out_value));
     }
-    if (shape_same(&type.shape, sizes) || shape_equal(graph->symbols, &type.shape, sizes) == TRUTH_TRUE) return INSITU_OK;
-    shape broadcast;
-    TRY(shape_broadcast(graph->symbols, &type.shape, sizes, &broadcast, diag));
-    if (shape_equal(graph->symbols, &broadcast, sizes) == TRUTH_FALSE) {
-        char value_name[128];
-        snprintf(value_name, sizeof(value_name), "%s", graph_value_of(graph, request->value)->name);
-        FAIL(diag, INSITU_SHAPE, "'%s' at %s does not broadcast to the sizes of the tensor that it is written to",
-             value_name, request->source);
-    }
+    if (shape_same(&type.shape, sizes) || shape_equal(graph->symbols, &type.shape, sizes) == TRUTH_TRUE)
+        return INSITU_OK;
+    TRY(check_broadcast(graph, request, &type.shape, diag));
     type = broadcast_type(graph, &type, sizes);
-    emission expand = {.target = "aten.expand.default", .type = &type, .source = request->source, .arg_count = 2,
+    emission expand = {.target = "aten.expand.default",
+                       .type = &type,
+                       .source = request->source,
+                       .arg_count = 2,
                        .args = {{"self", arg_value(*out_value)}, {"size", {0}}}};
     TRY(arg_of_sizes(graph, sizes, &expand.args[1].arg));
     *out_value = NO_VALUE;

@@ -79,7 +79,8 @@ typedef struct argument_reader {
 static void read_argument(void *user, value_id *value) {
     argument_reader *reader = user;
     alias_sets *sets = &reader->state->sets;
-    if (reader->status != INSITU_OK || value->index >= sets->value_count || sets->object_of[value->index] == NONE) return;
+    if (reader->status != INSITU_OK || value->index >= sets->value_count || sets->object_of[value->index] == NONE)
+        return;
     value_id newest;
     reader->status = alias_read(sets, alias_view_index(sets, *value), NO_VALUE, reader->node->source, &newest);
     if (reader->status == INSITU_OK) *value = newest;
@@ -150,7 +151,8 @@ static insitu_status make_functional_copy(functionalizer *state, const graph_nod
     const tensor_type type = graph_value_of(graph, node->results[0])->type;
     value_id content;
     TRY(read_arguments(state, node));
-    conform_request request = {.value = node->args[1].value, .dtype = type.dtype, .sizes = &type.shape, .source = node->source};
+    conform_request request = {
+        .value = node->args[1].value, .dtype = type.dtype, .sizes = &type.shape, .source = node->source};
     request.from = graph_value_of(graph, request.value)->type;
     TRY(emit_conformed(graph, &request, state->sets.diag, &content));
     state->changed = true;
@@ -200,7 +202,8 @@ static insitu_status written_operand(const functionalizer *state, const graph_no
     if (node->args[position].kind == ARG_VALUE && out_value->index < state->sets.value_count &&
         state->sets.object_of[out_value->index] != NONE)
         return INSITU_OK;
-    FAIL(state->sets.diag, INSITU_FORMAT, "%s writes an argument that is no tensor", node_text(node, text, sizeof(text)));
+    FAIL(state->sets.diag, INSITU_FORMAT, "%s writes an argument that is no tensor",
+         node_text(node, text, sizeof(text)));
 }
 
 /* Casts what was computed to the written tensor's dtype and puts it there. */
@@ -208,7 +211,8 @@ static insitu_status write_result(functionalizer *state, const graph_node *node,
     graph *graph = state->graph;
     const tensor_type written = state->sets.views[view].step.type;
     value_id content;
-    conform_request request = {.value = computed, .dtype = written.dtype, .sizes = &written.shape, .source = node->source};
+    conform_request request = {
+        .value = computed, .dtype = written.dtype, .sizes = &written.shape, .source = node->source};
     request.from = graph_value_of(graph, computed)->type;
     TRY(emit_conformed(graph, &request, state->sets.diag, &content));
     state->changed = true;
@@ -229,7 +233,10 @@ static insitu_status place_copy(functionalizer *state, const graph_node *node) {
         const tensor_type type = sets->views[view].step.type;
         value_id before, filled = NO_VALUE;
         TRY(alias_read(sets, view, NO_VALUE, node->source, &before));
-        emission fill = {.target = "aten.fill.Scalar", .type = &type, .source = node->source, .arg_count = 2,
+        emission fill = {.target = "aten.fill.Scalar",
+                         .type = &type,
+                         .source = node->source,
+                         .arg_count = 2,
                          .args = {{"self", arg_value(before)}, {"value", number}}};
         TRY(emit_node(state->graph, &fill, sets->diag, &filled));
         return write_result(state, node, view, filled);
@@ -291,15 +298,19 @@ static insitu_status twin_results(functionalizer *state, const graph_node *node,
         results[i] = is_own ? node->results[i] : NO_VALUE;
         if (is_own && graph_value_of(graph, results[i])->kind != VALUE_TENSOR) continue;
         const tensor_type *type = &computed[written == NONE ? 0 : written];
-        if (!is_own) TRY(graph_add_tensor(graph, stem, type, &results[i]));
-        else if (written != NONE) graph_value_of(graph, results[i])->type = *type;
-        else TRY(alias_add_base(&state->sets, results[i], results[i]));
+        if (!is_own)
+            TRY(graph_add_tensor(graph, stem, type, &results[i]));
+        else if (written != NONE)
+            graph_value_of(graph, results[i])->type = *type;
+        else
+            TRY(alias_add_base(&state->sets, results[i], results[i]));
     }
     return INSITU_OK;
 }
 
 /* What the twin computes for the written view: a tensor of its own, in the base's layout if it is the whole base. */
-static tensor_type computed_type(functionalizer *state, const graph_node *node, const mutation *mutation, uint32_t view) {
+static tensor_type computed_type(functionalizer *state, const graph_node *node, const mutation *mutation,
+                                 uint32_t view) {
     tensor_type type = state->sets.views[view].step.type;
     type.dtype = mutation_result_dtype(state->graph, node, mutation, type.dtype);
     if (state->sets.views[view].parent == NONE) return type;
@@ -378,7 +389,8 @@ static insitu_status place_mutation(functionalizer *state, node_id id, const mut
 
 /* The elements of the record that a stored tensor may touch, closed. False: none. */
 static bool stored_span(const graph *graph, const graph_weight *weight, int64_t *out_first, int64_t *out_last) {
-    if (!weight || weight->record == NONE || !sym_constant(graph->symbols, weight->type.offset, out_first)) return false;
+    if (!weight || weight->record == NONE || !sym_constant(graph->symbols, weight->type.offset, out_first))
+        return false;
     *out_last = *out_first;
     for (uint32_t i = 0; i < weight->type.shape.rank; i++) {
         int64_t size, stride, reach;
@@ -414,8 +426,8 @@ static insitu_status check_metadata(const functionalizer *state) {
         if (value.index == NONE || state->sets.object_of[value.index] == NONE) continue;
         const view *view = alias_view_of(&state->sets, value);
         if (view->parent != NONE)
-            FAIL(state->sets.diag, INSITU_UNSUPPORTED, "input '%.200s' is turned into a view of itself by an in-place operator",
-                 graph->inputs[i].name);
+            FAIL(state->sets.diag, INSITU_UNSUPPORTED,
+                 "input '%.200s' is turned into a view of itself by an in-place operator", graph->inputs[i].name);
     }
     return INSITU_OK;
 }
@@ -449,11 +461,13 @@ static insitu_status add_mutations(functionalizer *state, bool is_subgraph) {
         uint32_t input = state->input_of_base[i];
         if (base->version == 0) continue;
         if (is_subgraph)
-            FAIL(state->sets.diag, INSITU_UNSUPPORTED, "a subgraph of a control-flow operator writes its operand '%.200s'",
-                 graph->inputs[input].name);
+            FAIL(state->sets.diag, INSITU_UNSUPPORTED,
+                 "a subgraph of a control-flow operator writes its operand '%.200s'", graph->inputs[input].name);
         TRY(check_overlap(state, input));
-        graph_output output = {
-            .kind = RESULT_MUTATION, .arg = arg_value(state->sets.views[base->root].value), .target = input, .user_index = -1};
+        graph_output output = {.kind = RESULT_MUTATION,
+                               .arg = arg_value(state->sets.views[base->root].value),
+                               .target = input,
+                               .user_index = -1};
         TRY(graph_add_output(graph, &output));
     }
     return INSITU_OK;
@@ -487,7 +501,8 @@ static insitu_status functionalize_graph(graph *graph, uint32_t depth, pass_cont
     graph->order_count = graph->order_capacity = 0;
     for (uint32_t i = 0; i < count; i++) {
         mutation mutation = mutation_of(graph, graph_node_of(graph, order[i]));
-        TRY(mutation.kind == MUTATION_NONE ? place_node(&state, order[i]) : place_mutation(&state, order[i], &mutation));
+        TRY(mutation.kind == MUTATION_NONE ? place_node(&state, order[i])
+                                           : place_mutation(&state, order[i], &mutation));
     }
     TRY(check_metadata(&state));
     TRY(place_outputs(&state, depth > 0));

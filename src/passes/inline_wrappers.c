@@ -24,7 +24,8 @@ static insitu_status copy_arg(const inliner *inliner, const graph_arg *from, uin
     if (from->kind == ARG_VALUE) {
         out_arg->value = inliner->renamed[from->value.index];
         if (out_arg->value.index == NONE)
-            FAIL(inliner->diag, INSITU_FORMAT, "%s uses a value of its body that is not defined there", inliner->wrapper);
+            FAIL(inliner->diag, INSITU_FORMAT, "%s uses a value of its body that is not defined there",
+                 inliner->wrapper);
     }
     if (from->kind != ARG_LIST || depth == MAX_NESTING) return INSITU_OK;
     TRY(arena_array(graph_arena(inliner->outer), from->list.count, sizeof(graph_arg), &out_arg->list.items));
@@ -78,10 +79,11 @@ static insitu_status check_wrapper(const graph *graph, const graph_node *node, u
         FAIL(diag, INSITU_FORMAT, "%s passes %u operands to a body of %u inputs and takes %u results of its %u outputs",
              text, node->arg_count - position - 1, body->input_count, node->result_count, body->output_count);
     if (position == 4 && arg_bool(graph, &node->args[2], true))
-        FAIL(diag, INSITU_UNSUPPORTED,
-             "%s enables autocast, which changes the dtypes that operators compute in; run_decompositions({}) makes the "
-             "casts explicit",
-             text);
+        FAIL(
+            diag, INSITU_UNSUPPORTED,
+            "%s enables autocast, which changes the dtypes that operators compute in; run_decompositions({}) makes the "
+            "casts explicit",
+            text);
     return INSITU_OK;
 }
 
@@ -141,7 +143,8 @@ static insitu_status inline_level(graph *graph, pass_context *context, bool *out
     uint32_t count = graph->order_count, replaced_count = 0, replaced_capacity = 0;
     replaced *pairs = NULL;
     *out_found = false;
-    for (uint32_t i = 0; i < count && !*out_found; i++) *out_found = body_position(graph_node_of(graph, order[i])) != NONE;
+    for (uint32_t i = 0; i < count && !*out_found; i++)
+        *out_found = body_position(graph_node_of(graph, order[i])) != NONE;
     if (!*out_found) return INSITU_OK;
     graph->order = NULL;
     graph->order_count = graph->order_capacity = 0;

@@ -2,7 +2,8 @@
  *
  * In: a functional graph. Out: no two nodes in order with the same operator and arguments and results of equal types;
  * the first one stays. Not merged: operators that draw random numbers or leave memory uninitialised, those that define a
- * symbol (item), higher-order and custom operators, and those without results.
+ * symbol (item), higher-order and custom operators, and those without results; and a state's new value, which each
+ * state computes in its own storage.
  *
  *     %1: f32[2] = aten.slice.Tensor(%0, dim=0, start=1, end=3)
  *     %2: f32[2] = aten.slice.Tensor(%0, dim=0, start=1, end=3)     ->     uses of %2 become uses of %1
@@ -12,6 +13,7 @@
 
 typedef struct merger {
     graph *graph;
+    bitset states;     /* values of mutation outputs */
     uint32_t *buckets; /* node id + 1 by hash; 0: empty */
     uint32_t bucket_count;
 } merger;
@@ -44,17 +46,30 @@ static uint64_t hash_node(const graph_node *node) {
     return hash;
 }
 
-static bool may_merge(const graph *graph, const graph_node *node) {
+static bool may_merge(const merger *merger, const graph_node *node) {
+    const graph *graph = merger->graph;
     if (node_has_effect(graph, node) || !node->schema || node_is_random(graph, node)) return false;
-    for (uint32_t i = 0; i < node->result_count; i++)
-        if (graph_value_of(graph, node->results[i])->kind != VALUE_TENSOR) return false;
+    for (uint32_t i = 0; i < node->result_count; i++) {
+        bool is_tensor = graph_value_of(graph, node->results[i])->kind == VALUE_TENSOR;
+        if (!is_tensor || bitset_has(&merger->states, node->results[i].index)) return false;
+    }
     return true;
+}
+
+static insitu_status find_states(merger *merger, arena *scratch) {
+    const graph *graph = merger->graph;
+    TRY(bitset_create(scratch, graph->value_count, &merger->states));
+    for (uint32_t i = 0; i < graph->output_count; i++)
+        if (graph->outputs[i].kind == RESULT_MUTATION && graph->outputs[i].arg.kind == ARG_VALUE)
+            bitset_add(&merger->states, graph->outputs[i].arg.value.index);
+    return INSITU_OK;
 }
 
 static bool results_same(const graph *graph, const graph_node *a, const graph_node *b) {
     if (a->result_count != b->result_count) return false;
     for (uint32_t i = 0; i < a->result_count; i++) {
-        const tensor_type *x = &graph_value_of(graph, a->results[i])->type, *y = &graph_value_of(graph, b->results[i])->type;
+        const tensor_type *x = &graph_value_of(graph, a->results[i])->type,
+                          *y = &graph_value_of(graph, b->results[i])->type;
         if (x->dtype != y->dtype || !shape_same(&x->shape, &y->shape)) return false;
     }
     return true;
@@ -89,6 +104,7 @@ static insitu_status merge_in_graph(graph *graph, uint32_t depth, pass_context *
     value_id *replacement;
     uint32_t kept = 0;
     TRY(for_each_subgraph(graph, depth, context, merge_in_graph, out_changed));
+    TRY(find_states(&merger, context->scratch));
     while (merger.bucket_count < graph->order_count * 2) merger.bucket_count *= 2;
     TRY(arena_array(context->scratch, merger.bucket_count, sizeof(uint32_t), &merger.buckets));
     TRY(arena_array(context->scratch, graph->value_count, sizeof(value_id), &replacement));
@@ -97,7 +113,7 @@ static insitu_status merge_in_graph(graph *graph, uint32_t depth, pass_context *
         node_id id = graph->order[i];
         graph_node *node = graph_node_of(graph, id);
         graph_visit_args(node, follow, replacement);
-        node_id equal = may_merge(graph, node) ? find_equal(&merger, id) : NO_NODE;
+        node_id equal = may_merge(&merger, node) ? find_equal(&merger, id) : NO_NODE;
         if (equal.index == NONE) {
             graph->order[kept++] = id;
             continue;

@@ -23,31 +23,42 @@ static const struct {
     {"aten.instance_norm.default", "use_input_stats", NULL},
 };
 
-static const char *const metadata_stems[] = {"t_",         "transpose_", "squeeze_",  "unsqueeze_",
+static const char *const metadata_stems[] = {"t_",        "transpose_", "squeeze_",   "unsqueeze_",
                                              "swapaxes_", "swapdims_",  "as_strided_"};
 static const char *const nothing_stems[] = {"detach_", "requires_grad_", "lift_"};
 static const char *const resizing_stems[] = {"resize_", "resize_as_", "_resize_output_", "set_", "set_data"};
 
 /* Operators whose result's dtype comes from all their tensors; written back, it is cast. */
 static const char *const promoting_stems[] = {
-    "add_",         "add",         "sub_",          "sub",          "subtract_",    "subtract",     "mul_",
-    "mul",          "multiply_",   "multiply",      "div_",         "div",          "divide_",      "divide",
-    "true_divide_", "true_divide", "floor_divide_", "floor_divide", "pow_",         "pow",          "remainder_",
-    "remainder",    "fmod_",       "fmod",          "atan2_",       "atan2",        "arctan2_",     "arctan2",
-    "addcmul_",     "addcmul",     "addcdiv_",      "addcdiv",      "clamp_",       "clamp",        "clamp_min_",
-    "clamp_min",    "clamp_max_",  "clamp_max",     "clip_",        "clip",         "bitwise_and_", "bitwise_and",
-    "bitwise_or_",  "bitwise_or",  "bitwise_xor_",  "bitwise_xor",  "__iand__",     "__ior__",      "__ixor__",
-    "hypot_",       "hypot",       "copysign_",     "copysign",     "xlogy_",       "xlogy",        "gcd_",
-    "gcd",          "lcm_",        "lcm",           "maximum",      "minimum",      "fmax",         "fmin",
+    "add_",         "add",         "sub_",          "sub",          "subtract_", "subtract",     "mul_",
+    "mul",          "multiply_",   "multiply",      "div_",         "div",       "divide_",      "divide",
+    "true_divide_", "true_divide", "floor_divide_", "floor_divide", "pow_",      "pow",          "remainder_",
+    "remainder",    "fmod_",       "fmod",          "atan2_",       "atan2",     "arctan2_",     "arctan2",
+    "addcmul_",     "addcmul",     "addcdiv_",      "addcdiv",      "clamp_",    "clamp",        "clamp_min_",
+    "clamp_min",    "clamp_max_",  "clamp_max",     "clip_",        "clip",      "bitwise_and_", "bitwise_and",
+    "bitwise_or_",  "bitwise_or",  "bitwise_xor_",  "bitwise_xor",  "__iand__",  "__ior__",      "__ixor__",
+    "hypot_",       "hypot",       "copysign_",     "copysign",     "xlogy_",    "xlogy",        "gcd_",
+    "gcd",          "lcm_",        "lcm",           "maximum",      "minimum",   "fmax",         "fmin",
     "nextafter_",   "nextafter",   "logaddexp",     "logaddexp2"};
 
 /* Operators whose result is bool whatever they compare. */
-static const char *const comparing_stems[] = {
-    "eq_",         "eq",           "ne_",          "ne",          "lt_",          "lt",          "le_",
-    "le",          "gt_",          "gt",           "ge_",         "ge",           "equal_",      "not_equal_",
-    "not_equal",   "less_",        "less",         "less_equal_", "less_equal",   "greater_",    "greater",
-    "greater_equal_", "greater_equal", "logical_and_", "logical_and", "logical_or_", "logical_or", "logical_xor_",
-    "logical_xor", "logical_not_", "logical_not",  "isnan",       "isinf",        "isfinite"};
+static const char *const comparing_stems[] = {"eq_",           "eq",
+                                              "ne_",           "ne",
+                                              "lt_",           "lt",
+                                              "le_",           "le",
+                                              "gt_",           "gt",
+                                              "ge_",           "ge",
+                                              "equal_",        "not_equal_",
+                                              "not_equal",     "less_",
+                                              "less",          "less_equal_",
+                                              "less_equal",    "greater_",
+                                              "greater",       "greater_equal_",
+                                              "greater_equal", "logical_and_",
+                                              "logical_and",   "logical_or_",
+                                              "logical_or",    "logical_xor_",
+                                              "logical_xor",   "logical_not_",
+                                              "logical_not",   "isnan",
+                                              "isinf",         "isfinite"};
 
 static bool stem_in(const char *stem, const char *const *stems, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -86,7 +97,8 @@ static const op_schema *twin_of_out(const op_schema *schema) {
     size_t length = overload ? (size_t)(overload - schema->target) + 1 : 0;
     for (uint32_t i = 0; schema_row(i); i++) {
         const op_schema *row = schema_row(i);
-        if (!row->writes && strncmp(row->target, schema->target, length) == 0 && takes_the_same(schema, row)) return row;
+        if (!row->writes && strncmp(row->target, schema->target, length) == 0 && takes_the_same(schema, row))
+            return row;
     }
     return NULL;
 }
@@ -96,16 +108,17 @@ static mutation refused(const char *why) { return (mutation){.kind = MUTATION_RE
 static mutation statistics_of(const graph *graph, const graph_node *node, size_t row) {
     const graph_arg *mean = graph_arg_of(graph, node, "running_mean");
     const graph_arg *variance = graph_arg_of(graph, node, "running_var");
-    bool is_training = !statistics[row].training || arg_bool(graph, graph_arg_of(graph, node, statistics[row].training), true);
+    bool is_training =
+        !statistics[row].training || arg_bool(graph, graph_arg_of(graph, node, statistics[row].training), true);
     if (!is_training || arg_is_none(mean) || arg_is_none(variance)) return (mutation){.kind = MUTATION_NONE};
     const op_schema *twin = statistics[row].twin ? schema_find(statistics[row].twin) : NULL;
     if (!twin) return refused("updates its running statistics, which is not handled for this operator");
-    return (mutation){.kind = MUTATION_HIDDEN,
-                      .twin = twin,
-                      .written_count = 2,
-                      .written = {schema_arg_index(node->schema, "running_mean"),
-                                  schema_arg_index(node->schema, "running_var")},
-                      .results = {3, 4}};
+    return (mutation){
+        .kind = MUTATION_HIDDEN,
+        .twin = twin,
+        .written_count = 2,
+        .written = {schema_arg_index(node->schema, "running_mean"), schema_arg_index(node->schema, "running_var")},
+        .results = {3, 4}};
 }
 
 static mutation twin_mutation(const graph_node *node, const op_schema *twin) {

@@ -14,7 +14,10 @@ void target_stem(const char *target, char *buffer, size_t size) {
 
 const char *node_text(const graph_node *node, char *buffer, size_t size) {
     const char *comma = node->source[0] ? ", " : "";
-    snprintf(buffer, size, "%.80s (%.80s%s%.80s)", node->name, node->target, comma, node->source);
+    if (strcmp(node->name, node->target) != 0)
+        snprintf(buffer, size, "%.80s (%.80s%s%.80s)", node->name, node->target, comma, node->source);
+    else
+        snprintf(buffer, size, "%.80s%s%.80s%s", node->target, comma[0] ? " (" : "", node->source, comma[0] ? ")" : "");
     return buffer;
 }
 
@@ -69,9 +72,9 @@ bool type_same_layout(const tensor_type *a, const tensor_type *b) {
 }
 
 /* Operators whose results differ from call to call; a trailing '*' matches any ending of the stem. */
-static const char *const random_stems[] = {"empty*",    "new_empty*",  "rand*",      "bernoulli*", "normal*",
-                                           "uniform*",  "multinomial", "exponential*", "geometric*", "cauchy*",
-                                           "log_normal*", "poisson*",  "native_dropout", "rrelu*",   "binomial",
+static const char *const random_stems[] = {"empty*",          "new_empty*",  "rand*",          "bernoulli*", "normal*",
+                                           "uniform*",        "multinomial", "exponential*",   "geometric*", "cauchy*",
+                                           "log_normal*",     "poisson*",    "native_dropout", "rrelu*",     "binomial",
                                            "_standard_gamma", "resize*"};
 /* Operators that draw random numbers when their argument train is true. */
 static const char *const dropout_stems[] = {"dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"};

@@ -11,7 +11,8 @@ typedef struct pass_context {
 } pass_context;
 typedef insitu_status (*pass_fn)(pass_context *context, bool *out_changed);
 
-#define PASS(name, needs_functional, help) MUST_CHECK insitu_status pass_##name(pass_context *context, bool *out_changed);
+#define PASS(name, needs_functional, help)                                                                             \
+    MUST_CHECK insitu_status pass_##name(pass_context *context, bool *out_changed);
 #include "passes/passes.def"
 #undef PASS
 

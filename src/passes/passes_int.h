@@ -37,7 +37,7 @@ typedef struct conform_request {
 } conform_request;
 MUST_CHECK insitu_status emit_conformed(graph *graph, const conform_request *request, insitu_diag *diag,
                                         value_id *out_value);
-/* Gives a node's absent arguments their defaults and numbers their schema's type (fill_defaults.c). Errors: FORMAT. */
+/* Gives a node's absent arguments their defaults (fill_defaults.c). Errors: FORMAT. */
 MUST_CHECK insitu_status fill_node(graph *graph, node_id node, insitu_diag *diag);
 
 /* ---- facts about nodes (node_facts.c) ---- */
@@ -48,8 +48,8 @@ bool arg_same(const graph_arg *a, const graph_arg *b);
 bool arg_is_none(const graph_arg *arg); /* NULL, absent or None */
 bool arg_bool(const graph *graph, const graph_arg *arg, bool fallback);
 bool arg_constant(const graph *graph, const graph_arg *arg, int64_t *out); /* an integer that is known */
-bool node_writes(const graph_node *node);            /* by its schema */
-bool node_is_random(const graph *graph, const graph_node *node); /* or reads uninitialised memory */
+bool node_writes(const graph_node *node);                                  /* by its schema */
+bool node_is_random(const graph *graph, const graph_node *node);           /* or reads uninitialised memory */
 bool node_has_effect(const graph *graph, const graph_node *node);  /* must stay though nobody uses its results */
 bool type_same_layout(const tensor_type *a, const tensor_type *b); /* strides and offset */
 /* "add_ (aten.add_.Tensor, model.py:41)", for sentences. */
@@ -95,9 +95,9 @@ typedef struct view { /* a node of the tree of views of one base */
     uint32_t parent;      /* view; NONE: this is the base itself */
     uint32_t first_child; /* view or NONE */
     uint32_t next_sibling;
-    view_step step;    /* from the parent; of the base itself only step.type holds */
-    value_id value;    /* the view as a value ... */
-    uint32_t version;  /* ... of the base at this version */
+    view_step step;   /* from the parent; of the base itself only step.type holds */
+    value_id value;   /* the view as a value ... */
+    uint32_t version; /* ... of the base at this version */
     const char *source;
 } view;
 typedef struct alias_base {
@@ -112,8 +112,8 @@ typedef struct alias_sets {
     uint32_t view_count, view_capacity;
     alias_base *bases;
     uint32_t base_count, base_capacity;
-    uint32_t *object_of; /* by value: the tensor object that it names, itself a value's index; NONE: not a tensor */
-    uint32_t *view_of;   /* by object */
+    uint32_t *object_of;  /* by value: the tensor object that it names, itself a value's index; NONE: not a tensor */
+    uint32_t *view_of;    /* by object */
     uint32_t value_count; /* of the graph before the pass: values made later are not tracked */
 } alias_sets;
 MUST_CHECK insitu_status alias_sets_init(alias_sets *sets, graph *graph, arena *scratch, insitu_diag *diag);

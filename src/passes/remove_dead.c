@@ -2,7 +2,8 @@
  *
  * In: a functional graph. Out: every node's result reaches an output, an assertion or a node with an effect; or the node
  * is what gives a symbol its value, and the symbol is used by something that stays (a size, a position, an assertion, an
- * output). Outputs, mutations among them, and assertions are never removed.
+ * output), or is a number with a range, which reading it checks. Outputs, mutations among them, and assertions are never
+ * removed.
  *
  *     %n: sym u0 = aten.item.default(%pos)           stays: %y's start is u0
  *     %t: f32[3] = aten.exp.default(%x)              goes
@@ -14,14 +15,14 @@
 
 typedef struct liveness {
     graph *graph;
-    arena *scratch;
     bitset values, symbols;
     uint32_t *definer; /* by symbol: position in the order of the node that defines it; NONE: an input does */
 } liveness;
 
 static void use_sym(liveness *live, sym expression) {
     for (uint32_t i = 0; i < live->symbols.bits; i++)
-        if (!bitset_has(&live->symbols, i) && sym_uses(live->graph->symbols, expression, i)) bitset_add(&live->symbols, i);
+        if (!bitset_has(&live->symbols, i) && sym_uses(live->graph->symbols, expression, i))
+            bitset_add(&live->symbols, i);
 }
 
 static void use_type(liveness *live, const tensor_type *type) {
@@ -76,6 +77,16 @@ static void find_definers(liveness *live) {
     }
 }
 
+/* The node reads a number whose range the program asserts (torch._check narrows it and leaves nothing else). */
+static bool checks_range(const liveness *live, const graph_node *node, uint32_t position) {
+    if (node->result_count != 1) return false;
+    const graph_value *value = graph_value_of(live->graph, node->results[0]);
+    uint32_t index = value->kind == VALUE_SYM ? sym_symbol_index(live->graph->symbols, value->expr) : NONE;
+    if (index == NONE || index >= live->symbols.bits || live->definer[index] != position) return false;
+    const symbol *symbol = &live->graph->symbols->symbols[index];
+    return symbol->kind == SYM_KIND_INT && (symbol->min > INT64_MIN || symbol->max < INT64_MAX);
+}
+
 static bool defines_live_symbol(const liveness *live, uint32_t position) {
     for (uint32_t i = 0; i < live->symbols.bits; i++)
         if (live->definer[i] == position && bitset_has(&live->symbols, i)) return true;
@@ -86,7 +97,7 @@ static bool is_live(const liveness *live, const graph_node *node, uint32_t posit
     if (node_has_effect(live->graph, node)) return true;
     for (uint32_t i = 0; i < node->result_count; i++)
         if (bitset_has(&live->values, node->results[i].index)) return true;
-    return defines_live_symbol(live, position);
+    return defines_live_symbol(live, position) || checks_range(live, node, position);
 }
 
 static void use_node(liveness *live, const graph_node *node) {
@@ -98,7 +109,7 @@ static void use_node(liveness *live, const graph_node *node) {
 }
 
 static insitu_status remove_in_graph(graph *graph, uint32_t depth, pass_context *context, bool *out_changed) {
-    liveness live = {.graph = graph, .scratch = context->scratch};
+    liveness live = {.graph = graph};
     node_id *order;
     uint32_t kept = 0;
     TRY(for_each_subgraph(graph, depth, context, remove_in_graph, out_changed));

@@ -1,8 +1,8 @@
 /* remove_noops: copies, casts and views that change nothing are replaced by their operand.
  *
  * In: a functional graph. Out: no clone, alias, detach or _to_copy to the same dtype; no view, expand, slice, permute,
- * transpose or squeeze with the operand's own sizes and order; no slice_scatter of a whole tensor, and no scatter that
- * puts a view of a tensor back where it was.
+ * transpose or squeeze with the operand's own sizes and order; no reshapes that lead back to where they began; no
+ * slice_scatter of a whole tensor, and no scatter that puts a view of a tensor back where it was.
  *
  *     %1: f32[4] = aten.clone.default(%0)
  *     %2: f32[4] = aten.add.Tensor(%1, %1)     ->     %2: f32[4] = aten.add.Tensor(%0, %0)
@@ -32,7 +32,8 @@ static bool is_alias(const graph_node *node) {
 
 /* Operators whose result looks at its first argument. */
 static bool is_view(const graph_node *node) {
-    if (!node->schema || node->result_count != 1 || node->schema->return_count != 1 || !node->schema->arg_count) return false;
+    if (!node->schema || node->result_count != 1 || node->schema->return_count != 1 || !node->schema->arg_count)
+        return false;
     const schema_return *result = &node->schema->returns[0];
     return result->alias && !(result->flags & SCHEMA_WRITES) && node->schema->args[0].alias == result->alias;
 }
@@ -93,7 +94,8 @@ static bool permutes_nothing(const graph *graph, const graph_node *node) {
     if (!dims || dims->kind != ARG_LIST || dims->list.count != rank) return false;
     for (uint32_t i = 0; i < rank; i++) {
         int64_t dim;
-        if (!arg_constant(graph, &dims->list.items[i], &dim) || !wrap_dim(dim, rank, &wrapped) || wrapped != i) return false;
+        if (!arg_constant(graph, &dims->list.items[i], &dim) || !wrap_dim(dim, rank, &wrapped) || wrapped != i)
+            return false;
     }
     return true;
 }
@@ -107,9 +109,9 @@ static bool transposes_nothing(const graph *graph, const graph_node *node) {
 }
 
 /* Views that with the operand's own sizes are the operand. */
-static const char *const plain_views[] = {"aten.view.default",     "aten._unsafe_view.default", "aten.reshape.default",
-                                          "aten.expand.default",   "aten.slice.Tensor",         "aten.squeeze.default",
-                                          "aten.squeeze.dim",      "aten.squeeze.dims"};
+static const char *const plain_views[] = {"aten.view.default",   "aten._unsafe_view.default", "aten.reshape.default",
+                                          "aten.expand.default", "aten.slice.Tensor",         "aten.squeeze.default",
+                                          "aten.squeeze.dim",    "aten.squeeze.dims"};
 
 static bool view_changes_nothing(const graph *graph, const graph_node *node, value_id operand) {
     const tensor_type *from = &graph_value_of(graph, operand)->type;
@@ -122,6 +124,31 @@ static bool view_changes_nothing(const graph *graph, const graph_node *node, val
     return target_is(node, "aten.t.default") && to->shape.rank < 2;
 }
 
+/* Operators that keep the elements' row-major order. */
+static const char *const reshapes[] = {"aten.view.default",     "aten._unsafe_view.default", "aten.reshape.default",
+                                       "aten.squeeze.default",  "aten.squeeze.dim",          "aten.squeeze.dims",
+                                       "aten.unsqueeze.default"};
+
+static bool is_reshape(const graph_node *node) {
+    for (size_t i = 0; i < COUNT_OF(reshapes); i++)
+        if (target_is(node, reshapes[i])) return true;
+    return false;
+}
+
+/* A value with the node's sizes from which reshapes alone lead to the node, or NO_VALUE. */
+static value_id reshaped_back(const graph *graph, const graph_node *node) {
+    const tensor_type *type = &graph_value_of(graph, node->results[0])->type;
+    value_id operand;
+    while (is_reshape(node) && node->result_count == 1 && view_first_argument(node, &operand)) {
+        const graph_value *value = graph_value_of(graph, operand);
+        if (value->type.dtype != type->dtype) break;
+        if (shape_same(&value->type.shape, &type->shape)) return operand;
+        if (value->producer.index == NONE) break;
+        node = graph_node_of(graph, value->producer);
+    }
+    return NO_VALUE;
+}
+
 static const struct {
     const char *scatter, *view;
 } scatters[] = {
@@ -132,7 +159,8 @@ static const struct {
 };
 
 /* Whether source is the view of operand that the scatter writes: the same operator with the same arguments. */
-static bool scatters_back(const graph *graph, const graph_node *node, const char *view, value_id operand, value_id source) {
+static bool scatters_back(const graph *graph, const graph_node *node, const char *view, value_id operand,
+                          value_id source) {
     node_id producer = graph_value_of(graph, source)->producer;
     if (producer.index == NONE) return false;
     const graph_node *looker = graph_node_of(graph, producer);
@@ -154,6 +182,7 @@ static value_id replacement_of(const noops *state, const graph_node *node) {
     if (is_alias(node)) return operand;
     if (is_copy(node)) return copy_changes_nothing(state, node, operand) ? operand : NO_VALUE;
     if (view_changes_nothing(graph, node, operand)) return operand;
+    if (is_reshape(node)) return reshaped_back(graph, node);
     for (size_t i = 0; i < COUNT_OF(scatters); i++) {
         if (!target_is(node, scatters[i].scatter) || node->args[1].kind != ARG_VALUE) continue;
         value_id source = node->args[1].value;

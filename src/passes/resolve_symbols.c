@@ -86,20 +86,26 @@ static computed_kind compute_binary(const graph *graph, const graph_node *node, 
 static computed_kind compute_unary(const graph *graph, const graph_node *node, sym *out) {
     sym_pool *pool = graph->symbols;
     sym a;
-    static const char *const targets[] = {"_operator.neg",   "_operator.pos",    "torch.sym_int", "torch.sym_float",
-                                          "torch.sym_not",   "torch._sym_sqrt", "math.trunc",    "torch.sym_ite"};
+    static const char *const targets[] = {"_operator.neg", "_operator.pos",   "torch.sym_int", "torch.sym_float",
+                                          "torch.sym_not", "torch._sym_sqrt", "math.trunc",    "torch.sym_ite"};
     bool is_known = false;
     for (size_t i = 0; i < COUNT_OF(targets); i++) is_known = is_known || target_is(node, targets[i]);
     if (!is_known) return COMPUTED_FOREIGN;
     if (!number_arg(graph, node, "a", &a) && !number_arg(graph, node, "x", &a)) return COMPUTED_UNKNOWN;
     bool is_int = sym_kind_of(pool, a) == SYM_KIND_INT;
     *out = a;
-    if (target_is(node, "_operator.neg") && is_int) *out = sym_sub(pool, sym_int(pool, 0), a);
-    else if (target_is(node, "_operator.pos") && is_int) *out = a;
-    else if (target_is(node, "torch.sym_float") && is_int) *out = sym_make(pool, SYM_TOFLOAT, &a, 1);
-    else if (target_is(node, "torch.sym_not") && sym_kind_of(pool, a) == SYM_KIND_BOOL) *out = sym_make(pool, SYM_NOT, &a, 1);
-    else if ((target_is(node, "torch.sym_int") || target_is(node, "math.trunc")) && is_int) *out = a;
-    else return COMPUTED_UNKNOWN;
+    if (target_is(node, "_operator.neg") && is_int)
+        *out = sym_sub(pool, sym_int(pool, 0), a);
+    else if (target_is(node, "_operator.pos") && is_int)
+        *out = a;
+    else if (target_is(node, "torch.sym_float") && is_int)
+        *out = sym_make(pool, SYM_TOFLOAT, &a, 1);
+    else if (target_is(node, "torch.sym_not") && sym_kind_of(pool, a) == SYM_KIND_BOOL)
+        *out = sym_make(pool, SYM_NOT, &a, 1);
+    else if ((target_is(node, "torch.sym_int") || target_is(node, "math.trunc")) && is_int)
+        *out = a;
+    else
+        return COMPUTED_UNKNOWN;
     return COMPUTED_KNOWN;
 }
 
@@ -156,7 +162,8 @@ static insitu_status resolve_number(const resolver *resolver, const graph_node *
 
 static bool is_bound(const resolver *resolver, sym expression) {
     for (uint32_t i = 0; i < resolver->graph->symbols->symbol_count; i++)
-        if (sym_uses(resolver->graph->symbols, expression, i) && (i >= resolver->bound.bits || !bitset_has(&resolver->bound, i)))
+        if (sym_uses(resolver->graph->symbols, expression, i) &&
+            (i >= resolver->bound.bits || !bitset_has(&resolver->bound, i)))
             return false;
     return true;
 }

@@ -26,7 +26,10 @@ static insitu_status refuse(const inverse_request *request, insitu_diag *diag, c
 /* A scatter with the step's own arguments, by name. */
 static insitu_status emit_scatter(graph *graph, const inverse_request *request, const char *target,
                                   const char *const *names, uint32_t count, insitu_diag *diag, value_id *out_value) {
-    emission scatter = {.target = target, .type = request->parent, .source = request->writer->source, .arg_count = 2,
+    emission scatter = {.target = target,
+                        .type = request->parent,
+                        .source = request->writer->source,
+                        .arg_count = 2,
                         .args = {{"self", arg_value(request->before)}, {"src", arg_value(request->value)}}};
     for (uint32_t i = 0; i < count; i++)
         scatter.args[scatter.arg_count++] = (named_arg){names[i], *step_arg(request->step, names[i])};
@@ -34,7 +37,8 @@ static insitu_status emit_scatter(graph *graph, const inverse_request *request, 
     return emit_node(graph, &scatter, diag, out_value);
 }
 
-static insitu_status inverse_slice(graph *graph, const inverse_request *request, insitu_diag *diag, value_id *out_value) {
+static insitu_status inverse_slice(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                   value_id *out_value) {
     static const char *const names[] = {"dim", "start", "end", "step"};
     return emit_scatter(graph, request, "aten.slice_scatter.default", names, COUNT_OF(names), diag, out_value);
 }
@@ -60,7 +64,10 @@ static insitu_status inverse_strided(graph *graph, const inverse_request *reques
 /* One operator on the value alone gives the parent. */
 static insitu_status emit_back(graph *graph, const inverse_request *request, const char *target, const named_arg *args,
                                uint32_t count, insitu_diag *diag, value_id *out_value) {
-    emission back = {.target = target, .type = request->parent, .source = request->writer->source, .arg_count = 1,
+    emission back = {.target = target,
+                     .type = request->parent,
+                     .source = request->writer->source,
+                     .arg_count = 1,
                      .args = {{"self", arg_value(request->value)}}};
     for (uint32_t i = 0; i < count; i++) back.args[back.arg_count++] = args[i];
     *out_value = NO_VALUE;
@@ -106,7 +113,8 @@ static insitu_status inverse_unsqueeze(graph *graph, const inverse_request *requ
     return emit_back(graph, request, "aten.squeeze.dim", &arg, 1, diag, out_value);
 }
 
-static insitu_status inverse_view(graph *graph, const inverse_request *request, insitu_diag *diag, value_id *out_value) {
+static insitu_status inverse_view(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                  value_id *out_value) {
     named_arg size = {"size", {0}};
     TRY(arg_of_sizes(graph, &request->parent->shape, &size.arg));
     return emit_back(graph, request, "aten.view.default", &size, 1, diag, out_value);
@@ -175,8 +183,11 @@ static insitu_status inverse_unfold(graph *graph, const inverse_request *request
         moved.shape.sizes[i] = view->shape.sizes[order[i]];
         moved.strides[i] = view->strides[order[i]];
     }
-    emission permute = {.target = "aten.permute.default", .type = &moved, .source = request->writer->source,
-                        .arg_count = 2, .args = {{"self", arg_value(request->value)}, {"dims", {0}}}};
+    emission permute = {.target = "aten.permute.default",
+                        .type = &moved,
+                        .source = request->writer->source,
+                        .arg_count = 2,
+                        .args = {{"self", arg_value(request->value)}, {"dims", {0}}}};
     TRY(arg_of_numbers(graph, order, rank, &permute.args[1].arg));
     inverse_request back = *request;
     back.value = NO_VALUE;

@@ -11,27 +11,27 @@
 
 typedef enum alias_rule {
     RULE_FRESH,
-    RULE_SELF,       /* returns its argument */
-    RULE_ALIAS,      /* a new tensor object over the same view */
-    RULE_AS_IS,      /* a canonical view operator */
-    RULE_RESHAPE,    /* a view if the strides allow one, else a copy */
-    RULE_VIEW,       /* always a view with other sizes */
+    RULE_SELF,    /* returns its argument */
+    RULE_ALIAS,   /* a new tensor object over the same view */
+    RULE_AS_IS,   /* a canonical view operator */
+    RULE_RESHAPE, /* a view if the strides allow one, else a copy */
+    RULE_VIEW,    /* always a view with other sizes */
     RULE_EXPAND,
     RULE_CONTIGUOUS,
-    RULE_CAST,       /* the argument itself if nothing changes */
-    RULE_CAST_COPY,  /* always a copy */
-    RULE_CLONE,      /* a copy in another spelling */
-    RULE_DROPOUT,    /* the argument itself outside training */
+    RULE_CAST,      /* the argument itself if nothing changes */
+    RULE_CAST_COPY, /* always a copy */
+    RULE_CLONE,     /* a copy in another spelling */
+    RULE_DROPOUT,   /* the argument itself outside training */
     RULE_MOVEDIM,
     RULE_REVERSE,    /* all dimensions reversed */
     RULE_SWAP_LAST,  /* the last two dimensions swapped */
     RULE_SWAP_NAMED, /* two dimensions swapped */
     RULE_NARROW,
-    RULE_PARTS,      /* result k is a slice along dim */
+    RULE_PARTS, /* result k is a slice along dim */
     RULE_UNBIND,
     RULE_REAL_PART,
     RULE_IMAGINARY,
-    RULE_IF_REAL     /* an alias of a real tensor, else a view of its own kind */
+    RULE_IF_REAL /* an alias of a real tensor, else a view of its own kind */
 } alias_rule;
 
 static const struct {
@@ -116,8 +116,8 @@ static alias_rule rule_of(const graph_node *node) {
     const op_schema *schema = node->schema;
     if (!schema || schema->return_count != 1 || schema->arg_count == 0) return RULE_FRESH;
     const schema_return *result = &schema->returns[0];
-    bool is_view = result->alias && !(result->flags & (SCHEMA_WRITES | SCHEMA_LIST)) &&
-                   schema->args[0].alias == result->alias;
+    bool is_view =
+        result->alias && !(result->flags & (SCHEMA_WRITES | SCHEMA_LIST)) && schema->args[0].alias == result->alias;
     return is_view ? RULE_AS_IS : RULE_FRESH;
 }
 
@@ -148,9 +148,9 @@ static insitu_status add_view(graph *graph, alias_plan *plan, const tensor_type 
     return add_step(graph, plan, "aten.view.default", type, &size, 1);
 }
 
-static insitu_status add_slice(graph *graph, alias_plan *plan, const tensor_type *type, graph_arg dim, sym start, sym end) {
-    named_arg args[] = {
-        {"dim", dim}, {"start", arg_sym(start)}, {"end", arg_sym(end)}, {"step", arg_of_int(graph, 1)}};
+static insitu_status add_slice(graph *graph, alias_plan *plan, const tensor_type *type, graph_arg dim, sym start,
+                               sym end) {
+    named_arg args[] = {{"dim", dim}, {"start", arg_sym(start)}, {"end", arg_sym(end)}, {"step", arg_of_int(graph, 1)}};
     return add_step(graph, plan, "aten.slice.Tensor", type, args, COUNT_OF(args));
 }
 
@@ -177,8 +177,10 @@ static insitu_status plan_reshape(graph *graph, const tensor_type *operand, cons
 
 /* ---- casts ---- */
 
-static bool keeps_format(sym_pool *pool, const graph_arg *format, const tensor_type *operand, const tensor_type *result) {
-    if (arg_is_none(format) || format->kind != ARG_MEMORY_FORMAT || format->number == MEMORY_FORMAT_PRESERVE) return true;
+static bool keeps_format(sym_pool *pool, const graph_arg *format, const tensor_type *operand,
+                         const tensor_type *result) {
+    if (arg_is_none(format) || format->kind != ARG_MEMORY_FORMAT || format->number == MEMORY_FORMAT_PRESERVE)
+        return true;
     if (format->number == MEMORY_FORMAT_CONTIGUOUS) return type_is_dense(pool, operand);
     for (uint32_t i = 0; i < operand->shape.rank; i++)
         if (!sym_same(operand->strides[i], result->strides[i])) return false;
@@ -201,7 +203,9 @@ static void plan_cast(const graph *graph, const graph_node *node, const tensor_t
 static void plan_contiguous(const graph *graph, const graph_node *node, const tensor_type *operand,
                             const tensor_type *result, alias_plan *plan) {
     const graph_arg *format = graph_arg_of(graph, node, "memory_format");
-    if (keeps_format(graph->symbols, format, operand, result)) {
+    bool is_kept = arg_is_none(format) ? type_is_dense(graph->symbols, operand)
+                                       : keeps_format(graph->symbols, format, operand, result);
+    if (is_kept) {
         plan->verdict = ALIAS_SELF;
         return;
     }
@@ -262,7 +266,8 @@ static insitu_status plan_swap(graph *graph, const tensor_type *type, int64_t di
 
 static insitu_status plan_swap_named(graph *graph, const graph_node *node, const tensor_type *type, alias_plan *plan) {
     int64_t dim0, dim1; /* swapaxes calls them axis0 and axis1: by position */
-    if (node->arg_count < 3 || !arg_constant(graph, &node->args[1], &dim0) || !arg_constant(graph, &node->args[2], &dim1))
+    if (node->arg_count < 3 || !arg_constant(graph, &node->args[1], &dim0) ||
+        !arg_constant(graph, &node->args[2], &dim1))
         return INSITU_INTERNAL;
     return plan_swap(graph, type, dim0, dim1, plan);
 }
@@ -283,7 +288,8 @@ static insitu_status plan_part(graph *graph, const graph_node *node, uint32_t re
     int64_t dim_number;
     uint32_t dim;
     char text[NODE_TEXT_SIZE];
-    if (!arg_constant(graph, dim_arg, &dim_number) || !wrap_dim(dim_number, type->shape.rank, &dim) || !type->shape.rank)
+    if (!arg_constant(graph, dim_arg, &dim_number) || !wrap_dim(dim_number, type->shape.rank, &dim) ||
+        !type->shape.rank)
         FAIL(diag, INSITU_FORMAT, "%s splits a dimension that its operand lacks", node_text(node, text, sizeof(text)));
     sym start = sym_int(graph->symbols, 0), end;
     const graph_arg *indices = graph_arg_of(graph, node, "indices");
@@ -389,8 +395,10 @@ insitu_status view_plan(graph *graph, const graph_node *node, uint32_t result, c
     case RULE_REAL_PART: return plan_component(graph, operand, type, 0, out_plan);
     case RULE_IMAGINARY: return plan_component(graph, operand, type, 1, out_plan);
     case RULE_IF_REAL:
-        if (!dtype_is_complex(operand->dtype)) out_plan->verdict = ALIAS_SELF;
-        else if (node->schema->returns[0].alias) return plan_as_is(graph, node, type, out_plan);
+        if (!dtype_is_complex(operand->dtype))
+            out_plan->verdict = ALIAS_SELF;
+        else if (node->schema->returns[0].alias)
+            return plan_as_is(graph, node, type, out_plan);
         break;
     }
     return INSITU_OK;
