@@ -333,7 +333,7 @@ static insitu_status parse_layer(parser *p) {
     tensor_id *operands, results[2];
     uint32_t operand_count, result_count;
     layer_kind kind;
-    attr attrs[ATTR_COUNT];
+    attr attrs[ATTR_ID_COUNT];
     TRY(parse_results(p, names, types, &result_count));
     TRY(parse_word(p, &kind_name));
     if (!layer_parse_kind(kind_name, &kind)) return expected(p, "a layer kind");

@@ -1,0 +1,196 @@
+/* A functional graph becomes a network: inputs, states and constants first, then each node in order through its row of
+ * aten.def, then outputs and mutations. Unsupported operators are collected, so that all are listed at once; what a node
+ * records of its results is compared with what inference finds. */
+#include "network/convert_int.h"
+
+typedef struct aten_row {
+    const char *target;
+    convert_fn convert;
+    int32_t param;
+} aten_row;
+
+static const aten_row aten_rows[] = {
+#define ATEN(target, convert, param) {target, convert, param},
+#include "network/aten.def"
+#undef ATEN
+};
+
+typedef struct refusal { /* an operator that is not supported, or not with such arguments */
+    const char *target, *reason, *source;
+    uint32_t count;
+} refusal;
+typedef struct refusals {
+    arena arena;
+    refusal *rows;
+    uint32_t count, capacity;
+} refusals;
+
+static insitu_status refuse(refusals *refusals, const graph_node *node, const char *reason) {
+    for (uint32_t i = 0; i < refusals->count; i++) {
+        refusal *row = &refusals->rows[i];
+        if (strcmp(row->target, node->target) != 0 || strcmp(row->reason, reason) != 0) continue;
+        row->count++;
+        return INSITU_OK;
+    }
+    TRY(arena_grow(&refusals->arena, &refusals->rows, &refusals->capacity, (size_t)refusals->count + 1,
+                   sizeof(refusal)));
+    refusal *row = &refusals->rows[refusals->count++];
+    *row = (refusal){.target = node->target, .source = node->source, .count = 1};
+    return arena_string(&refusals->arena, reason, strlen(reason), &row->reason);
+}
+
+/* "2 operators are not supported: aten.foo.default (3 times, first at model.py:41), aten.bar.default (reason)" */
+static insitu_status report_refusals(const refusals *refusals, insitu_diag *diag) {
+    if (refusals->count == 0) return INSITU_OK;
+    text sentence;
+    text_init(&sentence);
+    if (refusals->count == 1) {
+        text_printf(&sentence, "an operator of the program is not supported: ");
+    } else {
+        text_printf(&sentence, "%u operators of the program are not supported: ", refusals->count);
+    }
+    for (uint32_t i = 0; i < refusals->count && i < 8; i++) {
+        const refusal *row = &refusals->rows[i];
+        text_printf(&sentence, "%s%s", i ? ", " : "", row->target);
+        const char *separator = " (";
+        if (row->count > 1) {
+            text_printf(&sentence, "%s%u times", separator, row->count);
+            separator = ", ";
+        }
+        if (row->source[0]) {
+            text_printf(&sentence, "%s%s%s", separator, row->count > 1 ? "first at " : "", row->source);
+            separator = ", ";
+        }
+        if (row->reason[0]) {
+            text_printf(&sentence, "%s%s", separator, row->reason);
+            separator = ", ";
+        }
+        if (separator[0] == ',') text_printf(&sentence, ")");
+    }
+    if (refusals->count > 8) text_printf(&sentence, " and %u more", refusals->count - 8);
+    insitu_status status = text_status(&sentence, diag);
+    if (status == INSITU_OK) status = diag_set(diag, INSITU_UNSUPPORTED, "%s", sentence.data);
+    text_release(&sentence);
+    for (uint32_t i = 0; i < refusals->count; i++) {
+        diag_add_row(diag, refusals->rows[i].target, refusals->rows[i].count, refusals->rows[i].source);
+    }
+    return status;
+}
+
+/* Nodes that give numbers alone: their values are expressions already. */
+static bool is_symbolic(const converter *c, const graph_node *node) {
+    static const char *const prefixes[] = {"_operator.", "torch.sym_", "math.", "aten.sym_"};
+    for (uint32_t i = 0; i < node->result_count; i++) {
+        if (graph_value_of(c->graph, node->results[i])->kind != VALUE_SYM) return false;
+    }
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
+        if (strncmp(node->target, prefixes[i], strlen(prefixes[i])) == 0) return true;
+    }
+    return false;
+}
+
+/* Of a node that is refused: results of the recorded types, so that later nodes are looked at too. */
+static insitu_status stand_in(converter *c) {
+    for (uint32_t i = 0; i < c->node->result_count; i++) {
+        value_id id = c->node->results[i];
+        const graph_value *value = graph_value_of(c->graph, id);
+        if (value->kind != VALUE_TENSOR || c->tensors[id.index].index != NONE) continue;
+        TRY(network_add_tensor(c->network, value->name, TENSOR_RESULT, value->type.dtype, &value->type.shape, i,
+                               &c->tensors[id.index]));
+    }
+    return INSITU_OK;
+}
+
+/* A provable difference between the recorded type of a result and its inferred one. */
+static insitu_status check_result(converter *c, const graph_value *value, tensor_id tensor) {
+    const network_tensor *found = tensor_of(c, tensor);
+    if (found->dtype == value->type.dtype &&
+        shape_equal(c->pool, &value->type.shape, &found->shape) != TRUTH_FALSE) {
+        return INSITU_OK;
+    }
+    text types;
+    text_init(&types);
+    text_printf(&types, "%s", dtype_name(value->type.dtype));
+    shape_print(c->pool, &value->type.shape, &types);
+    text_printf(&types, ", but the operator gives ");
+    tensor_print_type(c->network, found, &types);
+    insitu_status status = text_status(&types, c->diag);
+    if (status == INSITU_OK) {
+        status = convert_fail(c, INSITU_FORMAT, "the program records %%%s as %s", value->name, types.data);
+    }
+    text_release(&types);
+    return status;
+}
+
+/* Results take their values' names. */
+static insitu_status finish_node(converter *c, uint32_t first_tensor) {
+    for (uint32_t i = 0; i < c->node->result_count; i++) {
+        const graph_value *value = graph_value_of(c->graph, c->node->results[i]);
+        tensor_id tensor = c->tensors[c->node->results[i].index];
+        if (value->kind != VALUE_TENSOR || tensor.index == NONE) continue;
+        TRY(check_result(c, value, tensor));
+        if (tensor.index < first_tensor) continue;
+        uint32_t holder = map_find(&c->network->names, value->name);
+        if (holder == NONE || holder >= first_tensor) TRY(network_swap_name(c->network, tensor, value->name));
+    }
+    return INSITU_OK;
+}
+
+static insitu_status convert_node(converter *c, const map *rows, refusals *refusals) {
+    if (is_symbolic(c, c->node)) return INSITU_OK;
+    uint32_t row = map_find(rows, c->node->target), first_tensor = c->network->tensor_count;
+    c->reason[0] = 0;
+    insitu_status status = INSITU_UNSUPPORTED;
+    if (row != NONE && c->node->schema) status = aten_rows[row].convert(c, aten_rows[row].param);
+    if (status == INSITU_OK) status = finish_node(c, first_tensor);
+    if (status == INSITU_OK || status == INSITU_NOMEM) return status;
+    if (status == INSITU_UNSUPPORTED) {
+        TRY(refuse(refusals, c->node, c->reason));
+    } else if (refusals->count == 0) {
+        return status;
+    }
+    return stand_in(c);
+}
+
+static insitu_status convert_nodes(converter *c, refusals *refusals) {
+    map rows = {0};
+    for (uint32_t i = 0; i < COUNT_OF(aten_rows); i++) TRY(map_set(&rows, &refusals->arena, aten_rows[i].target, i));
+    for (uint32_t i = 0; i < c->graph->order_count; i++) {
+        c->node = graph_node_of(c->graph, c->graph->order[i]);
+        TRY(convert_node(c, &rows, refusals));
+        arena_release(&c->scratch);
+    }
+    return report_refusals(refusals, c->diag);
+}
+
+static insitu_status convert_graph(converter *c, refusals *refusals) {
+    TRY(arena_array(&refusals->arena, c->graph->value_count, sizeof(tensor_id), &c->tensors));
+    for (uint32_t i = 0; i < c->graph->value_count; i++) c->tensors[i] = NO_TENSOR;
+    TRY(arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->inputs));
+    TRY(arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->states));
+    TRY(convert_inputs(c));
+    TRY(convert_nodes(c, refusals));
+    TRY(convert_outputs(c));
+    return sym_pool_status(c->pool, c->diag);
+}
+
+insitu_status network_convert(const graph *graph, network **out_network, insitu_diag *diag) {
+    *out_network = NULL;
+    network *converted;
+    TRY(network_create(&converted));
+    sym_pool_release(&converted->symbols);
+    converter c = {.graph = graph, .network = converted, .pool = &converted->symbols, .diag = diag};
+    refusals refusals = {0};
+    arena_init(&refusals.arena);
+    arena_init(&c.scratch);
+    insitu_status status = sym_pool_clone(graph->symbols, &converted->symbols);
+    if (status == INSITU_OK) status = convert_graph(&c, &refusals);
+    arena_release(&refusals.arena);
+    arena_release(&c.scratch);
+    if (status != INSITU_OK) {
+        network_destroy(converted);
+        return diag_complete(diag, status);
+    }
+    *out_network = converted;
+    return INSITU_OK;
+}

@@ -1,0 +1,53 @@
+/* Assertions: on numbers they are checked when the symbols are bound, on types here and now. */
+#include "network/convert_int.h"
+
+insitu_status convert_assert_scalar(converter *c, int32_t param) {
+    (void)param;
+    sym condition;
+    TRY(take_sym(c, "self", &condition));
+    if (sym_kind_of(c->pool, condition) != SYM_KIND_BOOL) {
+        condition = sym_compare(c->pool, SYM_NE, condition, sym_int(c->pool, 0));
+    }
+    const char *message = take_string(c, "assert_msg");
+    return network_require(c->network, condition, message[0] ? message : "an assertion of the program",
+                           c->node->source);
+}
+
+/* sym_constrain_range(size, min, max) */
+insitu_status convert_constrain_range(converter *c, int32_t param) {
+    (void)param;
+    sym size, bound;
+    TRY(take_sym(c, "size", &size));
+    if (has_arg(c, "min")) {
+        TRY(take_sym(c, "min", &bound));
+        TRY(network_require(c->network, sym_compare(c->pool, SYM_LE, bound, size), "a number below its range",
+                            c->node->source));
+    }
+    if (!has_arg(c, "max")) return INSITU_OK;
+    TRY(take_sym(c, "max", &bound));
+    return network_require(c->network, sym_compare(c->pool, SYM_LE, size, bound), "a number above its range",
+                           c->node->source);
+}
+
+insitu_status convert_assert_metadata(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x;
+    dtype type;
+    shape sizes = {0};
+    TRY(take_tensor(c, "a", &x));
+    TRY(take_dtype(c, "dtype", dtype_of(c, x), &type));
+    if (type != dtype_of(c, x)) {
+        return convert_fail(c, INSITU_FORMAT, "the program asserts %s of a tensor of %s", dtype_name(type),
+                            dtype_name(dtype_of(c, x)));
+    }
+    if (!has_arg(c, "size")) return INSITU_OK;
+    TRY(take_syms(c, "size", sizes.sizes, &sizes.rank));
+    if (shape_equal(c->pool, &sizes, &tensor_of(c, x)->shape) == TRUTH_FALSE) {
+        return convert_fail(c, INSITU_FORMAT, "the program asserts other sizes than the tensor has");
+    }
+    for (uint32_t i = 0; i < sizes.rank; i++) {
+        TRY(network_require(c->network, sym_compare(c->pool, SYM_EQ, sizes.sizes[i], size_of(c, x, i)),
+                            "a size that the program asserts", c->node->source));
+    }
+    return INSITU_OK;
+}

@@ -1,0 +1,199 @@
+/* Factories: full, zeros, ones, empty and their forms, fill, arange, linspace. */
+#include "network/convert_int.h"
+
+static dtype default_dtype(const converter *c, sym value) {
+    sym_kind kind = sym_kind_of(c->pool, value);
+    return kind == SYM_KIND_FLOAT ? DTYPE_F32 : kind == SYM_KIND_BOOL ? DTYPE_BOOL : DTYPE_I64;
+}
+
+static insitu_status take_sizes(converter *c, shape *out) {
+    *out = (shape){0};
+    return take_syms(c, "size", out->sizes, &out->rank);
+}
+
+static insitu_status finish_fill(converter *c, dtype type, const shape *shape, sym value) {
+    tensor_id result;
+    TRY(emit_fill(c, type, shape, value, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+insitu_status convert_full(converter *c, int32_t param) {
+    (void)param;
+    shape shape;
+    sym value;
+    dtype type;
+    TRY(take_sizes(c, &shape));
+    TRY(take_sym(c, "fill_value", &value));
+    TRY(take_dtype(c, "dtype", default_dtype(c, value), &type));
+    return finish_fill(c, type, &shape, value);
+}
+
+/* zeros, ones; new_zeros and new_ones take self's dtype */
+insitu_status convert_filled(converter *c, int32_t param) {
+    shape shape;
+    dtype type = DTYPE_F32;
+    if (has_arg(c, "self")) {
+        tensor_id like;
+        TRY(take_tensor(c, "self", &like));
+        type = dtype_of(c, like);
+    }
+    TRY(take_sizes(c, &shape));
+    TRY(take_dtype(c, "dtype", type, &type));
+    return finish_fill(c, type, &shape, sym_int(c->pool, param));
+}
+
+insitu_status convert_new_full(converter *c, int32_t param) {
+    (void)param;
+    tensor_id like;
+    shape shape;
+    sym value;
+    dtype type;
+    TRY(take_tensor(c, "self", &like));
+    TRY(take_sizes(c, &shape));
+    TRY(take_sym(c, "fill_value", &value));
+    TRY(take_dtype(c, "dtype", dtype_of(c, like), &type));
+    return finish_fill(c, type, &shape, value);
+}
+
+/* zeros_like, ones_like, zero */
+insitu_status convert_filled_like(converter *c, int32_t param) {
+    tensor_id like;
+    dtype type;
+    TRY(take_tensor(c, "self", &like));
+    TRY(take_dtype(c, "dtype", dtype_of(c, like), &type));
+    return finish_fill(c, type, &tensor_of(c, like)->shape, sym_int(c->pool, param));
+}
+
+/* full_like, fill: a number, or a tensor of one element */
+insitu_status convert_fill_like(converter *c, int32_t param) {
+    (void)param;
+    tensor_id like, result;
+    operand value;
+    dtype type;
+    TRY(take_tensor(c, "self", &like));
+    TRY(take_operand(c, has_arg(c, "fill_value") ? "fill_value" : "value", &value));
+    TRY(take_dtype(c, "dtype", dtype_of(c, like), &type));
+    if (value.is_number) return finish_fill(c, type, &tensor_of(c, like)->shape, value.number);
+    TRY(emit_operand(c, value, type, &tensor_of(c, like)->shape, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+static insitu_status finish_empty(converter *c, dtype type, const shape *shape) {
+    tensor_id result;
+    draft empty = draft_of(LAYER_EMPTY);
+    draft_attr(&empty, ATTR_DTYPE, attr_of_dtype(type));
+    draft_list(&empty, ATTR_SIZES, shape->sizes, shape->rank);
+    TRY(emit(c, &empty, NULL, 0, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* empty, new_empty, empty_strided, empty_permuted: layouts are the compiler's */
+insitu_status convert_empty(converter *c, int32_t param) {
+    (void)param;
+    shape shape;
+    dtype type = DTYPE_F32;
+    if (has_arg(c, "self")) {
+        tensor_id like;
+        TRY(take_tensor(c, "self", &like));
+        type = dtype_of(c, like);
+    }
+    TRY(take_sizes(c, &shape));
+    TRY(take_dtype(c, "dtype", type, &type));
+    return finish_empty(c, type, &shape);
+}
+
+insitu_status convert_empty_like(converter *c, int32_t param) {
+    (void)param;
+    tensor_id like;
+    dtype type;
+    TRY(take_tensor(c, "self", &like));
+    TRY(take_dtype(c, "dtype", dtype_of(c, like), &type));
+    return finish_empty(c, type, &tensor_of(c, like)->shape);
+}
+
+insitu_status convert_scalar_tensor(converter *c, int32_t param) {
+    (void)param;
+    shape none = {0};
+    sym value;
+    dtype type;
+    TRY(take_sym(c, "s", &value));
+    TRY(take_dtype(c, "dtype", DTYPE_F32, &type));
+    return finish_fill(c, type, &none, value);
+}
+
+/* ceil((end - start) / step), for integers exactly */
+static insitu_status arange_size(converter *c, sym start, sym end, sym step, sym *out) {
+    double bounds[3];
+    int64_t stride;
+    if (sym_kind_of(c->pool, start) == SYM_KIND_INT && sym_kind_of(c->pool, end) == SYM_KIND_INT &&
+        sym_constant(c->pool, step, &stride) && sym_kind_of(c->pool, step) == SYM_KIND_INT) {
+        if (stride == 0) return convert_fail(c, INSITU_FORMAT, "step is 0");
+        sym span = sym_floordiv(c->pool, sym_sub(c->pool, start, end), step);
+        *out = sym_max(c->pool, sym_int(c->pool, 0), sym_sub(c->pool, sym_int(c->pool, 0), span));
+        return INSITU_OK;
+    }
+    if (!sym_constant_float(c->pool, start, &bounds[0]) || !sym_constant_float(c->pool, end, &bounds[1]) ||
+        !sym_constant_float(c->pool, step, &bounds[2])) {
+        return convert_unsupported(c, "bounds that are neither integers nor constants");
+    }
+    double quotient = (bounds[1] - bounds[0]) / bounds[2];
+    if (!(quotient > -1 && quotient < 1e15)) return convert_fail(c, INSITU_FORMAT, "the bounds fit no step");
+    int64_t size = (int64_t)quotient;
+    *out = sym_int(c->pool, size + ((double)size < quotient));
+    return INSITU_OK;
+}
+
+insitu_status convert_arange(converter *c, int32_t param) {
+    (void)param;
+    sym zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1), start, end, step, size;
+    tensor_id result;
+    dtype type;
+    TRY(take_sym_or(c, "start", zero, &start));
+    TRY(take_sym(c, "end", &end));
+    TRY(take_sym_or(c, "step", one, &step));
+    bool floats = sym_kind_of(c->pool, start) == SYM_KIND_FLOAT || sym_kind_of(c->pool, end) == SYM_KIND_FLOAT ||
+                  sym_kind_of(c->pool, step) == SYM_KIND_FLOAT;
+    TRY(take_dtype(c, "dtype", floats ? DTYPE_F32 : DTYPE_I64, &type));
+    if (floats && dtype_is_integral(type)) return convert_unsupported(c, "integers from float bounds");
+    TRY(arange_size(c, start, end, step, &size));
+    TRY(emit_iota(c, type, size, start, step, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* The first half counts up from start, the second down from end. */
+insitu_status convert_linspace(converter *c, int32_t param) {
+    (void)param;
+    double start, end;
+    int64_t steps;
+    dtype type;
+    tensor_id parts[2];
+    TRY(take_float(c, "start", 0, &start));
+    TRY(take_float(c, "end", 0, &end));
+    TRY(take_int(c, "steps", 0, &steps));
+    TRY(take_dtype(c, "dtype", DTYPE_F32, &type));
+    if (!dtype_is_float(type)) return convert_unsupported(c, "dtype %s", dtype_name(type));
+    if (steps < 0) return convert_fail(c, INSITU_FORMAT, "%lld steps", (long long)steps);
+    sym zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
+    if (steps <= 1) {
+        TRY(emit_iota(c, type, sym_int(c->pool, steps), sym_float(c->pool, start), one, &parts[0]));
+        set_only_result(c, parts[0]);
+        return INSITU_OK;
+    }
+    double step = type == DTYPE_F64 ? (end - start) / (double)(steps - 1)
+                                    : (double)(((float)end - (float)start) / (float)(steps - 1));
+    int64_t half = steps / 2;
+    TRY(emit_iota(c, type, sym_int(c->pool, half), zero, one, &parts[0]));
+    TRY(emit_scalar_float(c, OP_MUL, parts[0], step, false, &parts[0]));
+    TRY(emit_scalar_float(c, OP_ADD, parts[0], start, false, &parts[0]));
+    TRY(emit_iota(c, type, sym_int(c->pool, steps - half), sym_int(c->pool, steps - half - 1), sym_int(c->pool, -1),
+                  &parts[1]));
+    TRY(emit_scalar_float(c, OP_MUL, parts[1], step, false, &parts[1]));
+    TRY(emit_scalar_float(c, OP_SUB, parts[1], end, true, &parts[1]));
+    TRY(emit_concat(c, parts, 2, 0, &parts[0]));
+    set_only_result(c, parts[0]);
+    return INSITU_OK;
+}

@@ -1,0 +1,192 @@
+/* Reductions: sums, means, extremes, norms, variances, running sums. */
+#include "network/convert_int.h"
+
+#include <math.h>
+
+/* sum, prod: integers and bool in i64 unless a dtype is given; mean: floats */
+insitu_status convert_sum(converter *c, int32_t param) {
+    tensor_id x, result;
+    dtype type;
+    uint32_t axes;
+    bool keepdim;
+    TRY(take_tensor(c, "self", &x));
+    bool widen = param != OP_MEAN && dtype_is_integral(dtype_of(c, x));
+    TRY(take_dtype(c, "dtype", widen ? DTYPE_I64 : dtype_of(c, x), &type));
+    TRY(take_dims(c, "dim", rank_of(c, x), &axes));
+    TRY(take_flag(c, "keepdim", false, &keepdim));
+    TRY(emit_cast(c, x, type, &x));
+    TRY(emit_reduce(c, (op_kind)param, x, axes, keepdim, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* amax, amin, any, all; max and min of all elements */
+insitu_status convert_reduce(converter *c, int32_t param) {
+    tensor_id x, result;
+    uint32_t axes;
+    bool keepdim;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_dims(c, "dim", rank_of(c, x), &axes));
+    const graph_arg *dims = take_arg(c, "dim");
+    if ((param == OP_ANY || param == OP_ALL) && dims->kind == ARG_LIST && dims->list.count == 0) axes = 0;
+    TRY(take_flag(c, "keepdim", false, &keepdim));
+    TRY(emit_reduce(c, (op_kind)param, x, axes, keepdim, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* max.dim, min.dim: values and indices */
+insitu_status convert_reduce_index(converter *c, int32_t param) {
+    tensor_id x, results[2];
+    uint32_t dim;
+    bool keepdim;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
+    TRY(take_flag(c, "keepdim", false, &keepdim));
+    if (rank_of(c, x) == 0) keepdim = false;
+    TRY(emit_at_least_1d(c, x, &x));
+    draft reduce = draft_of(LAYER_REDUCE_INDEX);
+    draft_int(c, &reduce, ATTR_DIM, dim);
+    draft_flag(c, &reduce, ATTR_KEEPDIM, keepdim);
+    draft_attr(&reduce, ATTR_OP, attr_of_op((op_kind)param));
+    TRY(emit_on(c, &reduce, x, results));
+    set_result(c, 0, results[0]);
+    set_result(c, 1, results[1]);
+    return INSITU_OK;
+}
+
+/* argmax, argmin: without a dim over all elements */
+insitu_status convert_arg_extreme(converter *c, int32_t param) {
+    tensor_id x, result;
+    uint32_t dim = 0;
+    bool keepdim;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_flag(c, "keepdim", false, &keepdim));
+    uint32_t rank = rank_of(c, x);
+    bool whole = !has_arg(c, "dim");
+    if (whole) {
+        shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
+        TRY(emit_reshape(c, x, &flat, &x));
+    } else {
+        TRY(take_dim(c, "dim", 0, rank, &dim));
+        TRY(emit_at_least_1d(c, x, &x));
+    }
+    TRY(emit_reduce(c, (op_kind)param, x, 1u << dim, keepdim && !whole && rank, &result));
+    if (whole && keepdim) {
+        shape ones = {.rank = rank};
+        for (uint32_t i = 0; i < rank; i++) ones.sizes[i] = sym_int(c->pool, 1);
+        TRY(emit_reshape(c, result, &ones, &result));
+    }
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+static insitu_status emit_variance(converter *c, tensor_id x, uint32_t axes, bool keepdim, tensor_id *out) {
+    double correction = 1;
+    if (has_arg(c, "correction")) TRY(take_float(c, "correction", 1, &correction));
+    if (has_arg(c, "unbiased")) {
+        bool unbiased;
+        TRY(take_flag(c, "unbiased", true, &unbiased));
+        correction = unbiased;
+    }
+    sym items[MAX_RANK];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < rank_of(c, x); i++) {
+        if ((axes >> i) & 1) items[count++] = sym_int(c->pool, i);
+    }
+    draft reduce = draft_of(LAYER_REDUCE);
+    draft_list(&reduce, ATTR_AXES, items, count);
+    draft_float(c, &reduce, ATTR_CORRECTION, correction);
+    draft_flag(c, &reduce, ATTR_KEEPDIM, keepdim);
+    draft_attr(&reduce, ATTR_OP, attr_of_op(OP_VAR));
+    return emit_on(c, &reduce, x, out);
+}
+
+insitu_status convert_variance(converter *c, int32_t param) {
+    tensor_id x, result, mean;
+    uint32_t axes;
+    bool keepdim;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_dims(c, "dim", rank_of(c, x), &axes));
+    TRY(take_flag(c, "keepdim", false, &keepdim));
+    TRY(emit_variance(c, x, axes, keepdim, &result));
+    if (param & SPREAD_ROOT) TRY(emit_unary(c, OP_SQRT, result, &result));
+    set_only_result(c, result);
+    if (!(param & SPREAD_MEAN)) return INSITU_OK;
+    TRY(emit_reduce(c, OP_MEAN, x, axes, keepdim, &mean));
+    set_result(c, 1, mean);
+    return INSITU_OK;
+}
+
+/* norm, linalg_vector_norm: orders 1, 2 and infinity */
+insitu_status convert_vector_norm(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, result;
+    uint32_t axes;
+    bool keepdim;
+    double order;
+    dtype type;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_dtype(c, "dtype", dtype_of(c, x), &type));
+    TRY(take_dims(c, "dim", rank_of(c, x), &axes));
+    TRY(take_flag(c, "keepdim", false, &keepdim));
+    TRY(take_float(c, has_arg(c, "ord") ? "ord" : "p", 2, &order));
+    if (!dtype_is_float(type)) return convert_unsupported(c, "dtype %s", dtype_name(type));
+    TRY(emit_cast(c, x, type, &x));
+    if (order == 2) {
+        TRY(emit_binary(c, OP_MUL, x, x, &x));
+        TRY(emit_reduce(c, OP_SUM, x, axes, keepdim, &result));
+        TRY(emit_unary(c, OP_SQRT, result, &result));
+    } else if (order == 1 || order == (double)INFINITY) {
+        TRY(emit_unary(c, OP_ABS, x, &x));
+        TRY(emit_reduce(c, order == 1 ? OP_SUM : OP_AMAX, x, axes, keepdim, &result));
+    } else {
+        return convert_unsupported(c, "a norm of order %g", order);
+    }
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* log(sum(exp(x - m))) + m, m the maximum, 0 where that is infinite */
+insitu_status convert_logsumexp(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, peak, infinite, zero, result;
+    uint32_t axes;
+    bool keepdim;
+    TRY(take_tensor(c, "self", &x));
+    TRY(emit_float(c, x, &x));
+    TRY(take_dims(c, "dim", rank_of(c, x), &axes));
+    TRY(take_flag(c, "keepdim", false, &keepdim));
+    TRY(emit_reduce(c, OP_AMAX, x, axes, true, &peak));
+    TRY(emit_unary(c, OP_ISINF, peak, &infinite));
+    TRY(emit_number(c, dtype_of(c, x), &tensor_of(c, peak)->shape, sym_int(c->pool, 0), &zero));
+    TRY(emit_where(c, infinite, zero, peak, &peak));
+    TRY(emit_binary(c, OP_SUB, x, peak, &result));
+    TRY(emit_unary(c, OP_EXP, result, &result));
+    TRY(emit_reduce(c, OP_SUM, result, axes, keepdim, &result));
+    TRY(emit_unary(c, OP_LOG, result, &result));
+    TRY(emit_reshape(c, peak, &tensor_of(c, result)->shape, &peak));
+    TRY(emit_binary(c, OP_ADD, result, peak, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* cumsum, cumprod: integers in i64 unless a dtype is given */
+insitu_status convert_scan(converter *c, int32_t param) {
+    tensor_id x, result;
+    dtype type;
+    uint32_t dim;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_dtype(c, "dtype", dtype_is_integral(dtype_of(c, x)) ? DTYPE_I64 : dtype_of(c, x), &type));
+    TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
+    shape shape = tensor_of(c, x)->shape;
+    TRY(emit_cast(c, x, type, &x));
+    TRY(emit_at_least_1d(c, x, &x));
+    draft scan = draft_of(LAYER_SCAN);
+    draft_int(c, &scan, ATTR_DIM, dim);
+    draft_attr(&scan, ATTR_OP, attr_of_op((op_kind)param));
+    TRY(emit_on(c, &scan, x, &result));
+    TRY(emit_reshape(c, result, &shape, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}

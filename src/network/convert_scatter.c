@@ -1,0 +1,205 @@
+/* Writes by index, functional: index_put, index_copy, index_add, index_fill, scatter and its kin. */
+#include "network/convert_int.h"
+
+typedef struct index_write { /* r = x with x[indices] = source, or += */
+    const tensor_id *indices;
+    const sym *dims;
+    uint32_t count;
+    bool accumulate, wrap;
+} index_write;
+
+/* Sizes of x[indices]: the dry run of an index layer. */
+static insitu_status part_shape(converter *c, tensor_id x, const index_write *write, shape *out) {
+    tensor_id operands[1 + MAX_RANK] = {x};
+    for (uint32_t i = 0; i < write->count; i++) operands[1 + i] = write->indices[i];
+    draft index = draft_of(LAYER_INDEX);
+    draft_list(&index, ATTR_DIMS, write->dims, write->count);
+    draft_flag(c, &index, ATTR_WRAP, write->wrap);
+    inferred type;
+    insitu_diag inner;
+    insitu_diag_init(&inner);
+    insitu_status status =
+        network_infer(c->network, LAYER_INDEX, operands, 1 + write->count, index.attrs, &type, &inner);
+    if (status != INSITU_OK) status = convert_fail(c, INSITU_FORMAT, "%s", inner.message);
+    insitu_diag_release(&inner);
+    *out = type.shape;
+    return status;
+}
+
+/* source is in x's dtype and has the part's sizes. */
+static insitu_status emit_index_update(converter *c, tensor_id x, tensor_id source, const index_write *write,
+                                       tensor_id *out) {
+    tensor_id operands[2 + MAX_RANK] = {x, source};
+    for (uint32_t i = 0; i < write->count; i++) operands[2 + i] = write->indices[i];
+    draft update = draft_of(LAYER_INDEX_UPDATE);
+    draft_flag(c, &update, ATTR_ACCUMULATE, write->accumulate);
+    draft_list(&update, ATTR_DIMS, write->dims, write->count);
+    draft_flag(c, &update, ATTR_WRAP, write->wrap);
+    return emit(c, &update, operands, 2 + write->count, out);
+}
+
+/* x[mask] = values, where values don't depend on how many elements are chosen: one number, or a row of the dimensions
+ * after the mask's. */
+static insitu_status put_masked(converter *c, tensor_id x, tensor_id values, const indexing *at, bool accumulate) {
+    uint32_t rank = rank_of(c, x), mask_rank = rank_of(c, at->mask), rest = rank - mask_rank;
+    if (accumulate || at->mask_dim || mask_rank == 0 || rest > rank) return convert_unsupported(c, "such a bool mask");
+    shape row = tensor_of(c, values)->shape;
+    if (row.rank == rest + 1 && is_int_constant(c, row.sizes[0], 1)) TRY(emit_squeeze(c, values, 0, &values));
+    if (rank_of(c, values) > rest) return convert_unsupported(c, "a bool mask with a value for each element");
+    shape lifted = tensor_of(c, at->mask)->shape;
+    while (lifted.rank < rank) lifted.sizes[lifted.rank++] = sym_int(c->pool, 1);
+    tensor_id operands[3] = {x, values, at->mask}, result;
+    TRY(emit_expand(c, values, &tensor_of(c, x)->shape, &operands[1]));
+    TRY(emit_reshape(c, at->mask, &lifted, &operands[2]));
+    TRY(emit_expand(c, operands[2], &tensor_of(c, x)->shape, &operands[2]));
+    draft update = draft_of(LAYER_MASK_UPDATE);
+    TRY(emit(c, &update, operands, 3, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+insitu_status convert_index_put(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, values, result;
+    indexing at;
+    bool accumulate;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_tensor(c, "values", &values));
+    TRY(take_flag(c, "accumulate", false, &accumulate));
+    TRY(take_indexing(c, x, &at));
+    TRY(emit_cast(c, values, dtype_of(c, x), &values));
+    if (at.mask.index != NONE) return put_masked(c, x, values, &at, accumulate);
+    index_write write = {at.indices, at.dims, at.count, accumulate, true};
+    shape part;
+    TRY(part_shape(c, x, &write, &part));
+    shape given = tensor_of(c, values)->shape;
+    while (given.rank > part.rank && is_int_constant(c, given.sizes[0], 1)) {
+        TRY(emit_squeeze(c, values, 0, &values));
+        given = tensor_of(c, values)->shape;
+    }
+    TRY(emit_expand(c, values, &part, &values));
+    TRY(emit_index_update(c, x, values, &write, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* One index vector along dim. x and index without dimensions get one; the result loses it again. */
+typedef struct along {
+    tensor_id x, index;
+    uint32_t rank; /* of self as given */
+    sym dim;
+    shape part; /* sizes of what is written */
+} along;
+
+static insitu_status take_along(converter *c, along *out) {
+    uint32_t dim;
+    TRY(take_tensor(c, "self", &out->x));
+    TRY(take_tensor(c, "index", &out->index));
+    out->rank = rank_of(c, out->x);
+    TRY(take_dim(c, "dim", 0, out->rank, &dim));
+    out->dim = sym_int(c->pool, dim);
+    TRY(emit_at_least_1d(c, out->x, &out->x));
+    TRY(emit_at_least_1d(c, out->index, &out->index));
+    if (rank_of(c, out->index) != 1) return convert_fail(c, INSITU_FORMAT, "the index must be a vector");
+    out->part = tensor_of(c, out->x)->shape;
+    out->part.sizes[dim] = size_of(c, out->index, 0);
+    return INSITU_OK;
+}
+
+static insitu_status finish_along(converter *c, const along *at, tensor_id source, bool accumulate, bool wrap) {
+    tensor_id result;
+    index_write write = {&at->index, &at->dim, 1, accumulate, wrap};
+    TRY(emit_cast(c, source, dtype_of(c, at->x), &source));
+    TRY(emit_index_update(c, at->x, source, &write, &result));
+    if (at->rank == 0) TRY(emit_squeeze(c, result, 0, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* A source without the dimension that is written may stand for one element of it. */
+static insitu_status take_source(converter *c, const along *at, tensor_id *out) {
+    TRY(take_tensor(c, "source", out));
+    if (rank_of(c, *out) == 0) TRY(emit_unsqueeze(c, *out, 0, out));
+    if (rank_of(c, *out) != at->part.rank) {
+        return convert_fail(c, INSITU_FORMAT, "a source of rank %u for one of %u", rank_of(c, *out), at->part.rank);
+    }
+    return INSITU_OK;
+}
+
+insitu_status convert_index_copy(converter *c, int32_t param) {
+    (void)param;
+    along at;
+    tensor_id source;
+    TRY(take_along(c, &at));
+    TRY(take_source(c, &at, &source));
+    return finish_along(c, &at, source, false, false);
+}
+
+insitu_status convert_index_add(converter *c, int32_t param) {
+    (void)param;
+    along at;
+    tensor_id source;
+    sym alpha;
+    double factor;
+    TRY(take_along(c, &at));
+    TRY(take_source(c, &at, &source));
+    TRY(take_sym_or(c, "alpha", sym_int(c->pool, 1), &alpha));
+    if (!sym_constant_float(c->pool, alpha, &factor) || factor != 1) {
+        TRY(emit_scalar(c, OP_MUL, source, alpha, false, &source));
+    }
+    return finish_along(c, &at, source, true, false);
+}
+
+insitu_status convert_index_fill(converter *c, int32_t param) {
+    (void)param;
+    along at;
+    operand value;
+    tensor_id source;
+    TRY(take_along(c, &at));
+    TRY(take_operand(c, "value", &value));
+    TRY(emit_operand(c, value, dtype_of(c, at.x), &at.part, &source));
+    return finish_along(c, &at, source, false, true);
+}
+
+static insitu_status finish_scatter(converter *c, operand source, op_kind op) {
+    tensor_id x, index, operands[3], result;
+    uint32_t dim;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_tensor(c, "index", &index));
+    TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
+    TRY(emit_at_least_1d(c, x, &operands[0]));
+    TRY(emit_at_least_1d(c, index, &operands[2]));
+    if (source.is_number) {
+        TRY(emit_number(c, dtype_of(c, x), &tensor_of(c, operands[2])->shape, source.number, &operands[1]));
+    } else {
+        TRY(emit_cast(c, source.tensor, dtype_of(c, x), &operands[1]));
+        TRY(emit_at_least_1d(c, operands[1], &operands[1]));
+    }
+    draft scatter = draft_of(LAYER_SCATTER_UPDATE);
+    draft_int(c, &scatter, ATTR_DIM, dim);
+    draft_attr(&scatter, ATTR_OP, attr_of_op(op));
+    TRY(emit(c, &scatter, operands, 3, &result));
+    if (rank_of(c, x) == 0) TRY(emit_squeeze(c, result, 0, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* scatter.src, .value, .reduce, .value_reduce, scatter_add (param: its operator), scatter_reduce */
+insitu_status convert_scatter(converter *c, int32_t param) {
+    static const struct {
+        const char *name;
+        op_kind op;
+    } ops[] = {{"add", OP_UPDATE_ADD},     {"multiply", OP_UPDATE_MUL}, {"sum", OP_UPDATE_ADD},
+               {"prod", OP_UPDATE_MUL},    {"amax", OP_UPDATE_AMAX},    {"amin", OP_UPDATE_AMIN}};
+    operand source;
+    bool include_self;
+    TRY(take_operand(c, has_arg(c, "src") ? "src" : "value", &source));
+    TRY(take_flag(c, "include_self", true, &include_self));
+    if (!include_self) return convert_unsupported(c, "without self");
+    if (!has_arg(c, "reduce")) return finish_scatter(c, source, (op_kind)param);
+    const char *name = take_string(c, "reduce");
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        if (strcmp(ops[i].name, name) == 0) return finish_scatter(c, source, ops[i].op);
+    }
+    return convert_unsupported(c, "reduce %s", name);
+}
