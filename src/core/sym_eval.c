@@ -210,7 +210,7 @@ static bool evaluate_logical(evaluation *e, const sym_node *node, sym_value *out
 }
 
 static bool evaluate_chain(evaluation *e, const sym_node *node, sym_value *out) {
-    sym_value pair[2];
+    sym_value pair[3] = {0}; /* no operator of a chain reads a third; the compiler cannot know */
     if (!evaluate(e, node->args[0], &pair[0])) return false;
     if (node->arg_count == 1) return sym_apply((sym_op)node->op, (sym_kind)node->kind, pair, 1, out);
     for (uint32_t i = 1; i < node->arg_count; i++) {
