@@ -1,0 +1,110 @@
+/* What the vector kernels take: f32 whose runs along the innermost dimension are dense. */
+#include "backend/cpu/simd/vec_int.h"
+
+/* Along the innermost dimension left after merging: the result is dense, operands are dense or repeat one element. */
+static bool runs_fit(const bound_step *step, reason *why) {
+    const bound_operand *to = &step->results[0];
+    walk walk;
+    walk_init(&walk, to->rank, to->sizes);
+    walk_add(&walk, NULL, to->strides, (int64_t)dtype_size(to->dtype));
+    for (uint32_t i = 0; i < step->operand_count; i++) {
+        if (!require_result_sizes(step, i, why)) return false;
+        walk_add(&walk, NULL, step->operands[i].strides, (int64_t)dtype_size(step->operands[i].dtype));
+    }
+    walk_merge(&walk);
+    if (walk.rank == 0) return true;
+    if (walk.strides[0][walk.rank - 1] != (int64_t)sizeof(float)) return decline(why, "the result is not dense");
+    for (uint32_t i = 0; i < step->operand_count; i++) {
+        int64_t stride = walk.strides[i + 1][walk.rank - 1];
+        if (step->operands[i].dtype == DTYPE_F32 && stride != 0 && stride != (int64_t)sizeof(float))
+            return decline(why, "operand %u is strided", i);
+    }
+    return true;
+}
+
+bool vec_unary_can_run(const bound_step *step, reason *why) {
+    static const op_kind ops[] = {OP_ABS, OP_NEG, OP_EXP, OP_SQRT, OP_RSQRT, OP_RECIPROCAL,
+                                  OP_TANH, OP_SIGMOID, OP_RELU, OP_SILU, OP_GELU_TANH};
+    bool known = false;
+    for (uint32_t i = 0; i < COUNT_OF(ops); i++) known |= attr_op(step) == ops[i];
+    if (!known) return decline(why, "it has no vector form of %s", op_name(attr_op(step)));
+    if (!runs_fit(step, why)) return false;
+    for (uint32_t i = 0; i < step->operands[0].rank; i++)
+        if (step->operands[0].strides[i] == 0 && step->operands[0].sizes[i] > 1)
+            return decline(why, "the operand repeats elements");
+    return true;
+}
+
+bool vec_binary_can_run(const bound_step *step, reason *why) {
+    static const op_kind ops[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MAXIMUM, OP_MINIMUM};
+    bool known = false;
+    for (uint32_t i = 0; i < COUNT_OF(ops); i++) known |= attr_op(step) == ops[i];
+    if (!known) return decline(why, "it has no vector form of %s", op_name(attr_op(step)));
+    return runs_fit(step, why);
+}
+
+bool vec_where_can_run(const bound_step *step, reason *why) {
+    if (step->operands[0].dtype != DTYPE_BOOL || step->operands[1].dtype != DTYPE_F32 ||
+        step->operands[2].dtype != DTYPE_F32 || step->results[0].dtype != DTYPE_F32)
+        return decline(why, "the operands are not bool, f32, f32");
+    return runs_fit(step, why);
+}
+
+/* ---- rows ---- */
+static bool is_row_dense(const bound_operand *operand, uint32_t count) {
+    int64_t expected = 1;
+    for (uint32_t i = operand->rank; i-- > operand->rank - count;) {
+        if (operand->sizes[i] != 1 && operand->strides[i] != expected) return false;
+        expected *= operand->sizes[i];
+    }
+    return true;
+}
+
+bool vec_norm_can_run(const bound_step *step, reason *why) {
+    if (!ref_norm_can_run(step, why)) return false;
+    uint32_t count = (uint32_t)attr_int(step, ATTR_COUNT, 0);
+    if (!is_row_dense(&step->results[0], count)) return decline(why, "the result's rows are strided");
+    for (uint32_t i = 0; i < step->operand_count; i++)
+        if (!is_row_dense(&step->operands[i], count)) return decline(why, "operand %u's rows are strided", i);
+    return true;
+}
+
+bool vec_softmax_can_run(const bound_step *step, reason *why) {
+    if (!ref_softmax_can_run(step, why)) return false;
+    uint32_t rank = step->operands[0].rank;
+    if (attr_int(step, ATTR_LOG, 0)) return decline(why, "it has no logarithm");
+    if (rank == 0 || attr_dim(step, ATTR_DIM) != (int64_t)rank - 1) return decline(why, "it is not over the last dimension");
+    if (!is_row_dense(&step->operands[0], 1) || !is_row_dense(&step->results[0], 1))
+        return decline(why, "the rows are strided");
+    return true;
+}
+
+/* ---- products ---- */
+bool vec_matvec_can_run(const bound_step *step, reason *why) {
+    if (!matmul_shapes_fit(step, why)) return false;
+    const bound_operand *a = &step->operands[0], *b = &step->operands[1], *r = &step->results[0];
+    uint32_t m = a->rank - 2, n = a->rank - 1;
+    if (a->sizes[m] > MATVEC_ROWS) return decline(why, "it takes up to %d rows", (int)MATVEC_ROWS);
+    if (a->sizes[n] > 1 && a->strides[n] != 1) return decline(why, "the rows of operand 0 are strided");
+    bool by_columns = b->strides[m] == 1 || b->sizes[m] <= 1, by_rows = b->strides[n] == 1 || b->sizes[n] <= 1;
+    if (!by_columns && !by_rows) return decline(why, "operand 1 is dense along neither dimension");
+    if (!by_columns && r->sizes[n] > 1 && r->strides[n] != 1) return decline(why, "the result's rows are strided");
+    return true;
+}
+
+bool vec_gemm_can_run(const bound_step *step, reason *why) { return matmul_shapes_fit(step, why); }
+
+bool vec_attention_can_run(const bound_step *step, reason *why) {
+    if (!attention_fits(step, why)) return false;
+    for (uint32_t i = 0; i < 3; i++)
+        if (step->operands[i].sizes[3] > 1 && step->operands[i].strides[3] != 1)
+            return decline(why, "operand %u's rows are strided", i);
+    if (step->results[0].sizes[3] > 1 && step->results[0].strides[3] != 1)
+        return decline(why, "the result's rows are strided");
+    return true;
+}
+
+size_t vec_gemm_workspace(const bound_step *step) {
+    (void)step;
+    return sizeof(float) * (GEMM_DEPTH * (GEMM_ROWS + GEMM_COLUMNS) + GEMM_ROWS * GEMM_COLUMNS);
+}
