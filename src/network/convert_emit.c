@@ -23,10 +23,12 @@ void draft_list(draft *draft, attr_id id, const sym *items, uint32_t count) {
 
 insitu_status emit(converter *c, const draft *draft, const tensor_id *operands, uint32_t operand_count,
                    tensor_id *out_results) {
+    tensor_id results[2] = {NO_TENSOR, NO_TENSOR}; /* out_results may be operands */
     insitu_diag inner;
     insitu_diag_init(&inner);
     insitu_status status = network_add_layer(c->network, draft->kind, operands, operand_count, draft->attrs,
-                                             c->node->name, c->node->source, out_results, &inner);
+                                             c->node->name, c->node->source, results, &inner);
+    for (uint32_t i = 0; i < layer_info_of(draft->kind)->results; i++) out_results[i] = results[i];
     if (status == INSITU_ARG) {
         status = convert_unsupported(c, "%.240s", inner.message);
     } else if (status != INSITU_OK) {
@@ -145,9 +147,9 @@ insitu_status emit_unary(converter *c, op_kind op, tensor_id x, tensor_id *out) 
 insitu_status broadcast_shapes(converter *c, const shape *a, const shape *b, shape *out) {
     const shape *longer = a->rank >= b->rank ? a : b, *shorter = a->rank >= b->rank ? b : a;
     uint32_t added = longer->rank - shorter->rank;
-    *out = *longer;
+    shape result = *longer;
     for (uint32_t i = 0; i < shorter->rank; i++) {
-        sym *size = &out->sizes[added + i], other = shorter->sizes[i];
+        sym *size = &result.sizes[added + i], other = shorter->sizes[i];
         int64_t constant;
         if (sym_same(*size, other) || is_int_constant(c, other, 1)) continue;
         if (is_int_constant(c, *size, 1)) {
@@ -169,6 +171,7 @@ insitu_status broadcast_shapes(converter *c, const shape *a, const shape *b, sha
         }
         if (sym_constant(c->pool, other, &constant)) *size = other;
     }
+    *out = result;
     return INSITU_OK;
 }
 
@@ -257,8 +260,10 @@ insitu_status emit_iota(converter *c, dtype type, sym size, sym start, sym step,
 }
 
 insitu_status emit_concat(converter *c, const tensor_id *parts, uint32_t count, uint32_t dim, tensor_id *out) {
-    *out = count ? parts[0] : NO_TENSOR;
-    if (count == 1) return INSITU_OK;
+    if (count == 1) {
+        *out = parts[0];
+        return INSITU_OK;
+    }
     draft concat = draft_of(LAYER_CONCAT);
     draft_int(c, &concat, ATTR_DIM, dim);
     return emit(c, &concat, parts, count, out);
