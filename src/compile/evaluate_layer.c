@@ -93,6 +93,7 @@ static insitu_status build_network(evaluation *evaluation, const layer *layer) {
 static insitu_status place(evaluation *evaluation, const bound_plan *bound, size_t arena_bytes, void ***out_bases) {
     const plan *plan = evaluation->plan;
     void **bases;
+    *out_bases = NULL;
     TRY(arena_array(&evaluation->arena, plan->storage_count, sizeof(*bases), &bases));
     size_t total = arena_bytes;
     for (uint32_t i = 0; i < plan->storage_count; i++)

@@ -24,6 +24,7 @@ static insitu_status bad(const plan_reader *reader, const char *what) {
 /* ---- values ---- */
 
 static insitu_status read_text(const plan_reader *reader, const json_t *row, const char *key, const char **out_text) {
+    *out_text = NULL;
     const json_t *value = json_object_get(row, key);
     if (!json_is_string(value)) return bad(reader, key);
     return arena_string(&reader->plan->arena, json_string_value(value), json_string_length(value), out_text);
@@ -32,6 +33,7 @@ static insitu_status read_text(const plan_reader *reader, const json_t *row, con
 /* lowest <= value <= highest */
 static insitu_status read_number(const plan_reader *reader, const json_t *value, int64_t lowest, int64_t highest,
                                  const char *what, int64_t *out_number) {
+    *out_number = 0;
     if (!json_is_integer(value)) return bad(reader, what);
     *out_number = json_integer_value(value);
     if (*out_number < lowest || *out_number > highest) return bad(reader, what);
@@ -68,6 +70,7 @@ static insitu_status read_sym_of(const plan_reader *reader, const json_t *row, c
 /* The number of an enum's name. */
 static insitu_status read_enum(const plan_reader *reader, const json_t *value, const char *(*name_of)(uint32_t),
                                const char *what, uint32_t *out_number) {
+    *out_number = 0;
     const char *given = json_string_value(value);
     for (uint32_t i = 0; given && name_of(i); i++) {
         if (!name_of(i)[0] || strcmp(name_of(i), given) != 0) continue;

@@ -13,6 +13,7 @@ typedef struct engine_reader {
 } engine_reader;
 
 static insitu_status find_tensor(const engine_reader *reader, const char *name, const safetensor **out_tensor) {
+    *out_tensor = NULL;
     uint32_t index = name ? map_find(&reader->file.names, name) : NONE;
     if (index == NONE)
         FAIL(reader->diag, INSITU_FORMAT, "the engine file has no tensor '%s'", name ? name : PLAN_TENSOR);

@@ -129,6 +129,7 @@ static insitu_status check_number(const insitu_context *context, uint32_t index,
 static insitu_status evaluate_int(const insitu_context *context, sym expression, int64_t *out_value, insitu_diag *diag) {
     sym_value value = {0};
     uint32_t missing;
+    *out_value = 0;
     if (!sym_evaluate(&context->engine->plan->symbols, expression, context->values, context->known, &value, &missing))
         FAIL(diag, INSITU_SHAPE, "a size or a count of bytes can't be evaluated with these inputs");
     *out_value = value.i;
