@@ -3,6 +3,7 @@ find_package(PkgConfig REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 find_package(Threads REQUIRED)
 pkg_check_modules(minizip REQUIRED IMPORTED_TARGET minizip zlib)
+pkg_check_modules(zlib REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 
@@ -19,4 +20,4 @@ add_library(insitu_runtime_needs INTERFACE)
 target_link_libraries(insitu_runtime_needs INTERFACE OpenMP::OpenMP_C Threads::Threads PkgConfig::jansson PkgConfig::xxhash
                       ${CMAKE_DL_LIBS} m)
 add_library(insitu_compiler_needs INTERFACE)
-target_link_libraries(insitu_compiler_needs INTERFACE PkgConfig::minizip)
+target_link_libraries(insitu_compiler_needs INTERFACE PkgConfig::minizip PkgConfig::zlib)
