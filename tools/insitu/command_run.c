@@ -176,21 +176,21 @@ static int check_pairs(const command *command, const arguments *arguments) {
 
 /* ---- the session ---- */
 
-static insitu_status open_state(session *session, const char *load_path, insitu_diag *diag) {
-    insitu_status status = insitu_state_create(session->source.engine, &session->state, diag);
-    if (status == INSITU_OK && load_path) status = insitu_state_load(session->state, load_path, diag);
-    if (status == INSITU_OK) status = insitu_context_create(session->source.engine, &session->context, diag);
-    return status;
+static int open_state(session *session, const char *load_path, insitu_diag *diag) {
+    if (insitu_state_create(session->source.engine, &session->state, diag) != INSITU_OK ||
+        insitu_context_create(session->source.engine, &session->context, diag) != INSITU_OK)
+        return report_failure(NULL, diag);
+    if (load_path && insitu_state_load(session->state, load_path, diag) != INSITU_OK)
+        return report_failure(load_path, diag);
+    return DONE;
 }
 
 static int run_session(session *session, const arguments *arguments) {
     insitu_diag diag;
     insitu_diag_init(&diag);
     const char *save_path = argument_value(arguments, OPTION_SAVE_STATE);
-    int code = DONE;
-    if (open_state(session, argument_value(arguments, OPTION_LOAD_STATE), &diag) != INSITU_OK) {
-        code = report_failure(NULL, &diag);
-    } else {
+    int code = open_state(session, argument_value(arguments, OPTION_LOAD_STATE), &diag);
+    if (code == DONE) {
         code = make_calls(session, arguments);
         if (save_path && insitu_state_save(session->state, save_path, &diag) != INSITU_OK) {
             int save_code = report_failure(NULL, &diag);

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Compares one test program, in each form that it was saved in, with the stored values of eager PyTorch.
+
+usage: INSITU=PATH conformance.py NAME
+
+Each form is run in place, with --no-inplace, and through an engine file. All must agree bit for bit with each other, and
+within the dtype's tolerance with the stored outputs, mutated inputs and states. Nothing is copied in place (but for the
+programs below), and something is with --no-inplace. Both forms give one in-place report.
+"""
+import json
+import pathlib
+import re
+import sys
+import tempfile
+
+import tensors
+from command import Run, calls_of, forms, inputs_of, must, stored
+
+# Programs that copy state bytes: one of two states is set aside; a computed value that is also read elsewhere is stored;
+# a value must be known before anything may be written.
+COPIED = {"swapped": 24, "lookup": 16, "rolled": 40, "late_check": 16}
+# Programs that build nothing new: there is nothing for --no-inplace to copy.
+NOTHING_BUILT = {"delay"}
+# Bytes written to states, per call, where the program leaves no choice.
+WRITTEN = {
+    "decoder": [128] * 3,             # 2 layers * 2 caches * 2 heads * 4 numbers of 4 bytes
+    "decoder_dynamic": [640, 256, 1152],
+    "cached_64": [16] * 3,
+    "cached_4096": [16] * 3,
+    "input_slice": [32] * 3,
+    "buffer_slice": [64] * 3,
+    "read_around": [24] * 3,
+    "ring_counter": [2 * 4 * 4 + 8] * 3,
+    "delay": [48] * 3,
+    "averages": [48] * 3,
+    "position_cache": [264, 136, 584],
+    "input_caches": [2 * 2 * 4 * 4] * 3,
+    "two_caches": [24] * 3,
+    "page_rows": [8192] * 3,
+}
+MOVED = {"history": [4 * 10 * 4] * 3}
+
+
+def check_values(what, run, io):
+    for call in calls_of(io):
+        got = run.outputs[call]
+        want = {name.split(".", 1)[1]: tensor for name, tensor in io.items()
+                if re.match(rf"call{call}\.(output|mutated)\.", name)}
+        assert got.keys() == want.keys(), f"{what}: call {call} gives {sorted(got)} where {sorted(want)} was expected"
+        for name, tensor in want.items():
+            different = tensors.difference(tensor, got[name])
+            assert not different, f"{what}: call {call}: {name}: {different}"
+    want = {name[len("state."):]: tensor for name, tensor in io.items() if name.startswith("state.")}
+    assert run.state.keys() == want.keys(), f"{what}: states {sorted(run.state)} where {sorted(want)} was expected"
+    for name, tensor in want.items():
+        different = tensors.difference(tensor, run.state[name])
+        assert not different, f"{what}: state {name}: {different}"
+
+
+def check_counters(what, name, run):
+    copied = [row["state_bytes_copied"] for row in run.stats]
+    assert copied == [COPIED.get(name, 0)] * len(copied), f"{what}: {copied} state bytes copied"
+    for counter, expected in (("state_bytes_written", WRITTEN), ("state_bytes_moved", MOVED)):
+        got = [row[counter] for row in run.stats]
+        assert name not in expected or got == expected[name], f"{what}: {counter} {got}, not {expected[name]}"
+
+
+def report_of(program):
+    """The in-place report as facts: rows without what names a form's own nodes."""
+    rows = json.loads(must("explain", program, "--json").stdout)["report"]
+    kept = ("name", "type", "update", "written", "bytes_written", "bytes_moved", "bytes_copied", "in_place")
+    return [{key: row[key] for key in kept} for row in rows]
+
+
+def check_form(name, program, io, folder):
+    what = program.name
+    calls = [inputs_of(io, call) for call in calls_of(io)]
+    strict = [] if name in COPIED else ["--strict"]
+    in_place = Run(program, calls, folder / "in_place", *strict).must()
+    check_values(what, in_place, io)
+    check_counters(what, name, in_place)
+
+    copied = Run(program, calls, folder / "copied", "--no-inplace").must()
+    assert copied.results() == in_place.results(), f"{what}: --no-inplace gives other bits"
+    has_state = bool(json.loads(must("explain", program, "--json").stdout)["report"])
+    if name not in NOTHING_BUILT:
+        assert (copied.total("state_bytes_copied") > 0) == has_state, f"{what}: --no-inplace reports no copied bytes"
+
+    engine = folder / "program.insitu"
+    must("compile", program, "-o", engine, *strict)
+    loaded = Run(engine, calls, folder / "loaded").must()
+    assert loaded.results() == in_place.results(), f"{what}: the engine file gives other bits"
+    check_counters(f"{what} as an engine", name, loaded)
+
+
+def main():
+    name = sys.argv[1]
+    io = stored(name)
+    programs = forms(name)
+    assert programs, f"no program {name}"
+    with tempfile.TemporaryDirectory() as folder:
+        for program in programs:
+            check_form(name, program, io, pathlib.Path(folder))
+    reports = {program.name: report_of(program) for program in programs if ".core." not in program.name}
+    first = next(iter(reports.values()))
+    assert all(report == first for report in reports.values()), f"the forms' reports differ: {reports}"
+    print(f"{name}: {len(programs)} forms agree")
+
+
+if __name__ == "__main__":
+    main()

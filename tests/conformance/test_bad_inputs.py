@@ -1,0 +1,181 @@
+"""Inputs that don't fit, and positions out of range: a sentence, exit 1, and the state as the last good call left it."""
+import pathlib
+import tempfile
+import unittest
+
+import tensors
+from command import Run, inputs_of, insitu, is_sentence, must, program, stored
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def fails(self, name, calls, *words, form="train"):
+        """The last of the calls fails; those before it count. Returns the run."""
+        run = Run(program(name, form), calls, self.folder / "run")
+        self.assertEqual(run.done.returncode, 1, run.done.stderr)
+        self.assertTrue(is_sentence(run.done.stderr), run.done.stderr)
+        for word in words:
+            self.assertIn(word, run.done.stderr)
+        self.assertIsNone(run.outputs[-1])
+        self.assertEqual(len(run.stats), len(calls) - 1)
+        if len(calls) > 1:
+            good = Run(program(name, form), calls[:-1], self.folder / "good").must()
+            self.assertEqual(run.outputs[:-1], good.outputs)
+            self.assertEqual(run.state, good.state)
+        return run
+
+
+class Tensors(Case):
+    def check(self, *words, **changes):
+        """The second call of buffer_slice with some inputs changed (None: left out)."""
+        io = stored("buffer_slice")
+        second = {**inputs_of(io, 1), **changes}
+        second = {name: tensor for name, tensor in second.items() if tensor}
+        self.fails("buffer_slice", [inputs_of(io, 0), second], "call 1", *words)
+
+    def test_missing(self):
+        self.check("'row'", row=None)
+
+    def test_unknown(self):
+        self.check("'rows'", rows=tensors.make("F32", (1,), [0]))
+
+    def test_dtype(self):
+        self.check("'row'", "f64", "f32", row=tensors.make("F64", (1, 2, 1, 4), [0] * 8))
+        self.check("'row'", "i32", "f32", row=tensors.make("I32", (1, 2, 1, 4), [0] * 8))
+
+    def test_rank(self):
+        self.check("'row'", "3", "4", row=tensors.make("F32", (1, 2, 4), [0] * 8))
+        self.check("'row'", "0", "4", row=tensors.make("F32", (), [0]))
+        self.check("'row'", "20", row=tensors.make("F32", (1,) * 20, [0]))
+
+    def test_size(self):
+        self.check("'row'", "dimension 3", "5", "4", row=tensors.make("F32", (1, 2, 1, 5), [0] * 10))
+        self.check("'row'", "dimension 2", row=tensors.make("F32", (1, 2, 0, 4), []))
+
+
+class Sizes(Case):
+    def sizes(self, batch, length, lengths=None):
+        count = lengths or batch
+        return {"x": tensors.make("F32", (batch, length, 4), [1] * (batch * length * 4)),
+                "lengths": tensors.make("I64", (count,), [1] * count)}
+
+    def test_ranges(self):
+        """Sizes vary within the range that the program was exported with, and together."""
+        Run(program("sizes"), [self.sizes(3, 9), self.sizes(64, 32)], self.folder / "good").must()
+        self.fails("sizes", [self.sizes(65, 4)], "'x'", "65", "64")
+        self.fails("sizes", [self.sizes(2, 4), self.sizes(2, 33)], "'x'", "33", "32")
+        self.fails("sizes", [self.sizes(2, 4, lengths=3)], "'lengths'", "3")
+
+    def test_numbers(self):
+        io = stored("numbers")
+        good = inputs_of(io, 0)
+        self.fails("numbers", [good, {**good, "scale": tensors.make("F64", (), [0.25])}], "'scale'", "0.25", "0.5")
+        self.fails("numbers", [good, {**good, "count": tensors.make("I64", (), [4])}], "'count'", "4", "3")
+        self.fails("numbers", [good, {**good, "length": tensors.make("F64", (), [4])}], "'length'")
+        self.fails("numbers", [good, {**good, "length": tensors.make("I64", (1,), [4])}], "'length'")
+
+
+class Positions(Case):
+    def test_past_the_end(self):
+        io = stored("two_caches")
+        good = [inputs_of(io, 0), inputs_of(io, 1)]
+        for form in ("train", "aten"):
+            for name, position in (("first", 8), ("second", 8), ("second", -1), ("first", 2**40), ("second", -2**63)):
+                bad = {**inputs_of(io, 2), name: tensors.make("I64", (1,), [position])}
+                with self.subTest(name=name, position=position, form=form):
+                    self.fails("two_caches", good + [bad], str(position), "8", form=form)
+
+    def test_of_a_caller_s_cache(self):
+        """A call that fails writes no input either."""
+        io = stored("input_caches")
+        self.fails("input_caches", [inputs_of(io, 0), {**inputs_of(io, 1), "position": tensors.make("I64", (1,), [6])}], "6")
+
+    def test_index_put(self):
+        """index_put wraps negative positions; beyond that it fails."""
+        io = stored("position_cache")
+        good = [inputs_of(io, 0)]
+        second = inputs_of(io, 1)
+        Run(program("position_cache"), good + [{**second, "cache_position": tensors.make("I64", (2,), [-16, 15])}],
+            self.folder / "wrapped").must()
+        for values in ([0, 16], [-17, 0]):
+            bad = {**second, "cache_position": tensors.make("I64", (2,), values)}
+            self.fails("position_cache", good + [bad], "16")
+
+    def test_of_a_new_value(self):
+        """The position is computed from the state's new value: the check comes before its write all the same."""
+        io = stored("late_check")
+        good = inputs_of(io, 0)
+        for values in ([4, 0, 0, 0], [-3, 0, 0, 0]):
+            for form in ("train", "aten"):
+                self.fails("late_check", [good, {**good, "scores": tensors.make("F32", (4,), values)}], form=form)
+
+    def test_lookups(self):
+        io = stored("lookup")
+        good = inputs_of(io, 0)
+        for values in ([0, 10, 0], [-1, 0, 0]):
+            self.fails("lookup", [good, {**good, "tokens": tensors.make("I64", (1, 3), values)}])
+        for values in ([3, 0], [0, -4], [-1, 0]):
+            self.fails("lookup", [good, {**good, "index": tensors.make("I64", (2,), values)}])
+
+
+class Files(Case):
+    def refused(self, data, *words):
+        path = self.folder / "bad"
+        path.write_bytes(data)
+        done = insitu("run", program("rolled"), "--input", path)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertTrue(is_sentence(done.stderr), done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def header(self, text, body=b"\0" * 64):
+        return len(text).to_bytes(8, "little") + text + body
+
+    def test_malformed(self):
+        self.refused(b"", "bad")
+        self.refused(b"\0" * 7)
+        self.refused(b"\xff" * 8)
+        self.refused(self.header(b"{"), "JSON")
+        self.refused(self.header(b"[]"), "object")
+        self.refused(self.header(b"[" * 5000))
+        self.refused(self.header(b'{"x":1}'), "'x'")
+        self.refused(self.header(b'{"x":{}}'), "'x'")
+        entry = b'{"x":{"dtype":"%s","shape":%s,"data_offsets":%s}}'
+        for dtype, shape, offsets in (
+                (b"F31", b"[2]", b"[0,8]"), (b"F32", b"[-2]", b"[0,8]"), (b"F32", b"[2.0]", b"[0,8]"), (b"F32", b"2", b"[0,8]"),
+                (b"F32", b"[2]", b"[0,4]"), (b"F32", b"[2]", b"[8,0]"), (b"F32", b"[2]", b"[-8,0]"), (b"F32", b"[2]", b"[60,68]"),
+                (b"F32", b"[2]", b"[0]"), (b"F32", b"[2]", b'["0","8"]'), (b"F32", b"[4611686018427387904,8]", b"[0,8]"),
+                (b"F32", b"[9223372036854775807]", b"[0,8]"), (b"BOOL", b"[2]", b"[0,2]")):
+            body = b"\2" * 64 if dtype == b"BOOL" else b"\0" * 64
+            self.refused(self.header(entry % (dtype, shape, offsets), body), "'x'")
+        twice = b'{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
+        self.refused(self.header(twice))
+
+    def test_metadata_is_skipped(self):
+        text = b'{"__metadata__":{"a":"b"},"x":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}'
+        path = self.folder / "good"
+        path.write_bytes(self.header(text))
+        must("run", program("rolled"), "--input", path)
+
+    def test_not_there(self):
+        done = insitu("run", program("rolled"), "--input", self.folder / "nothing")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(is_sentence(done.stderr), done.stderr)
+        done = insitu("run", program("rolled"), "--input", self.folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(is_sentence(done.stderr), done.stderr)
+
+    def test_output_that_cannot_be_written(self):
+        """The call was good, so the state counts it."""
+        inputs = inputs_of(stored("rolled"), 0)
+        good = Run(program("rolled"), [inputs], self.folder / "run").must()
+        tensors.write(self.folder / "in", inputs)
+        done = insitu("run", program("rolled"), "--input", self.folder / "in", "--output", self.folder / "no" / "out",
+                      "--save-state", self.folder / "state")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(is_sentence(done.stderr), done.stderr)
+        self.assertEqual(tensors.read(self.folder / "state"), good.state)
