@@ -118,6 +118,18 @@ static insitu_status read_entries(arena *arena, unzFile zip, const file_map *map
     return INSITU_OK;
 }
 
+/* True if the end record is there and whole. minizip also does with the zip64 record before it, and so would take a file
+ * that lost its last bytes. */
+static bool has_end_record(const file_map *map) {
+    enum { END_SIZE = 22, COMMENT_AT = 20, MAX_COMMENT = 65535 };
+    for (size_t comment = 0; comment <= MAX_COMMENT && comment + END_SIZE <= map->size; comment++) {
+        const uint8_t *end = map->data + map->size - comment - END_SIZE;
+        if (memcmp(end, "PK\5\6", 4) == 0 && (end[COMMENT_AT] | (size_t)end[COMMENT_AT + 1] << 8) == comment)
+            return true;
+    }
+    return false;
+}
+
 insitu_status zip_read(arena *arena, const file_map *map, zip_index *out_index, insitu_diag *diag) {
     memset(out_index, 0, sizeof(*out_index));
     memory_file file = {.map = map};
@@ -128,7 +140,7 @@ insitu_status zip_read(arena *arena, const file_map *map, zip_index *out_index, 
                                      .zclose_file = memory_close,
                                      .zerror_file = memory_error,
                                      .opaque = &file};
-    unzFile zip = unzOpen2_64("", &functions);
+    unzFile zip = has_end_record(map) ? unzOpen2_64("", &functions) : NULL;
     if (!zip)
         FAIL(diag, INSITU_FORMAT,
              "the file is not a .pt2 program: it is not a zip file, or its end, where a zip file's directory lies, is "

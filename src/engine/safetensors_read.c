@@ -47,8 +47,8 @@ static bool read_offset(const json_t *value, size_t *out_offset) {
 
 static insitu_status read_shape(header_reader *reader, const json_t *shape, safetensor *tensor) {
     if (!json_is_array(shape) || json_array_size(shape) > MAX_RANK)
-        FAIL(reader->diag, INSITU_FORMAT, "tensor '%s' of the %s has no shape, or one of over %d dimensions", tensor->name,
-             reader->what, MAX_RANK);
+        FAIL(reader->diag, INSITU_FORMAT, "tensor '%s' of the %s has no shape, or one of over %d dimensions",
+             tensor->name, reader->what, MAX_RANK);
     tensor->rank = (uint32_t)json_array_size(shape);
     for (uint32_t i = 0; i < tensor->rank; i++) {
         json_t *size = json_array_get(shape, i);
@@ -75,7 +75,8 @@ static insitu_status read_tensor(header_reader *reader, const json_t *object, sa
     tensor->size = end - begin;
     if (!tensor->has_dtype) return INSITU_OK;
     bool fits = true;
-    for (uint32_t i = 0; i < tensor->rank; i++) fits = fits && checked_size_mul(bytes, (size_t)tensor->sizes[i], &bytes);
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        fits = fits && checked_size_mul(bytes, (size_t)tensor->sizes[i], &bytes);
     if (!fits || !checked_size_mul(bytes, dtype_size(tensor->dtype), &bytes) || bytes != tensor->size)
         FAIL(reader->diag, INSITU_FORMAT, "tensor '%s' of the %s has %zu bytes, which its shape does not need",
              tensor->name, reader->what, tensor->size);
@@ -105,11 +106,11 @@ insitu_status safetensors_read(const file_map *map, const char *what, arena *are
                                insitu_diag *diag) {
     *out = (safetensors){0};
     uint64_t length = 0;
-    if (map->size < LENGTH_SIZE) FAIL(diag, INSITU_FORMAT, "not an %s: it has only %zu bytes", what, map->size);
+    if (map->size < LENGTH_SIZE) FAIL(diag, INSITU_FORMAT, "not a valid %s: it has only %zu bytes", what, map->size);
     for (uint32_t i = LENGTH_SIZE; i-- > 0;) length = length << 8 | map->data[i];
     if (length > map->size - LENGTH_SIZE)
-        FAIL(diag, INSITU_FORMAT, "not an %s, or one that was cut off: its header of %" PRIu64 " bytes is missing", what,
-             length);
+        FAIL(diag, INSITU_FORMAT, "not a valid %s, or one that was cut off: its header of %" PRIu64 " bytes is missing",
+             what, length);
     out->header = map->data + LENGTH_SIZE;
     out->header_size = (size_t)length;
     header_reader reader = {.map = map,
@@ -121,12 +122,12 @@ insitu_status safetensors_read(const file_map *map, const char *what, arena *are
                             .diag = diag};
     json_error_t error;
     json_t *root = json_loadb((const char *)out->header, out->header_size, JSON_REJECT_DUPLICATES, &error);
-    if (!root) FAIL(diag, INSITU_FORMAT, "not an %s: its header is no JSON (%s)", what, error.text);
+    if (!root) FAIL(diag, INSITU_FORMAT, "not a valid %s: its header is no JSON (%s)", what, error.text);
     insitu_status status = INSITU_OK;
     if (json_is_object(root))
         status = read_tensors(&reader, root);
     else
-        status = diag_set(diag, INSITU_FORMAT, "not an %s: its header is no JSON object", what);
+        status = diag_set(diag, INSITU_FORMAT, "not a valid %s: its header is no JSON object", what);
     json_decref(root);
     return status;
 }
