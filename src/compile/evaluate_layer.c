@@ -106,7 +106,10 @@ static insitu_status place(evaluation *evaluation, const bound_plan *bound, size
         const plan_storage *storage = &plan->storages[i];
         switch (storage->kind) {
         case STORAGE_ARENA: bases[i] = (uint8_t *)evaluation->memory + bound->arena_offsets[i]; break;
-        case STORAGE_WEIGHT: bases[i] = (void *)(uintptr_t)plan->weights[storage->index].data; break;
+        case STORAGE_WEIGHT: /* without bytes any address will do */
+            bases[i] = (void *)(uintptr_t)plan->weights[storage->index].data;
+            if (!bases[i]) bases[i] = evaluation->memory;
+            break;
         case STORAGE_OUTPUT: /* one output, so one storage */ bases[i] = outputs; break;
         case STORAGE_STATE:
         case STORAGE_INPUT: FAIL(evaluation->diag, INSITU_INTERNAL, "a constant layer has no state and no input");

@@ -77,6 +77,7 @@ static insitu_status evaluate(folder *folder, layer_id id) {
     constant->tensor = result;
     constant->offset = sym_int(&network->symbols, 0);
     shape_dense_strides(&network->symbols, &tensor->shape, constant->strides);
+    constant->record = NONE;
     if (bytes) {
         weight_record *record;
         TRY(network_add_record(network, &record));

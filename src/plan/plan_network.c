@@ -110,13 +110,19 @@ static insitu_status add_weights(planner *planner) {
                          &plan->weights[i].name));
         storages[i] = NONE;
     }
+    storages[network->record_count] = NONE;
     for (uint32_t i = 0; i < network->constant_count; i++) {
         const network_constant *constant = &network->constants[i];
-        if (storages[constant->record] == NONE)
-            TRY(planner_add_storage(planner, STORAGE_WEIGHT, constant->record,
-                                    sym_int(planner->pool, (int64_t)network->records[constant->record].size),
-                                    &storages[constant->record]));
-        fix_tensor(planner, constant->tensor, storages[constant->record], constant->strides, constant->offset);
+        uint32_t record = constant->record;
+        if (record == NONE) { /* a tensor without elements: all such share one empty record */
+            record = network->record_count;
+            plan->weights[record] = (weight_record){.name = "empty", .dtype = DTYPE_U8};
+            plan->weight_count = record + 1;
+        }
+        if (storages[record] == NONE)
+            TRY(planner_add_storage(planner, STORAGE_WEIGHT, record,
+                                    sym_int(planner->pool, (int64_t)plan->weights[record].size), &storages[record]));
+        fix_tensor(planner, constant->tensor, storages[record], constant->strides, constant->offset);
     }
     return INSITU_OK;
 }
