@@ -1,0 +1,115 @@
+/* Engines whose plan was changed number by number behind a good hash: loading and running them gives a status, whatever
+ * it is, and never touches memory that is not theirs (sanitizers watch). */
+#include "small_plans.h"
+
+#include "engine/format.h"
+#include <insitu/context.h>
+
+#include <jansson.h>
+#include <unistd.h>
+
+typedef struct engine_file {
+    uint8_t *data;
+    size_t size, plan_begin, plan_end, header_size, digits_at;
+} engine_file;
+
+static engine_file make_file(void) {
+    char path[64];
+    insitu_engine *engine;
+    file_map *map;
+    engine_file file = {0};
+    snprintf(path, sizeof(path), "/tmp/insitu_test_damaged_%ld", (long)getpid());
+    assert_int_equal(engine_create(make_small_plan(), NULL, 0, &engine, NULL), INSITU_OK);
+    assert_int_equal(insitu_engine_save(engine, path, NULL), INSITU_OK);
+    insitu_engine_destroy(engine);
+    assert_int_equal(file_map_open(path, &map, NULL), INSITU_OK);
+    file.size = map->size;
+    file.data = aligned_alloc(64, (map->size + 63) / 64 * 64);
+    assert_non_null(file.data);
+    memcpy(file.data, map->data, map->size);
+    file_map_release(map);
+    unlink(path);
+    uint64_t length;
+    memcpy(&length, file.data, sizeof(length));
+    file.header_size = (size_t)length;
+    json_t *root = json_loadb((const char *)file.data + 8, file.header_size, 0, NULL);
+    json_t *offsets = json_object_get(json_object_get(root, PLAN_TENSOR), "data_offsets");
+    file.plan_begin = 8 + file.header_size + (size_t)json_integer_value(json_array_get(offsets, 0));
+    file.plan_end = 8 + file.header_size + (size_t)json_integer_value(json_array_get(offsets, 1));
+    json_decref(root);
+    assert_true(format_find_hash(file.data + 8, file.header_size, &file.digits_at));
+    return file;
+}
+
+static void state_hash(engine_file *file) {
+    uint64_t hash;
+    char digits[HASH_DIGITS + 1];
+    assert_int_equal(format_hash(file->data + 8, file->header_size, file->digits_at, file->data + file->plan_begin,
+                                 file->plan_end - file->plan_begin, &hash),
+                     INSITU_OK);
+    snprintf(digits, sizeof(digits), "%016llx", (unsigned long long)hash);
+    memcpy(file->data + 8 + file->digits_at, digits, HASH_DIGITS);
+}
+
+/* Gives every input what its declaration asks for, in memory of just that size, and runs twice. */
+static void run(const insitu_engine *engine) {
+    insitu_context *context;
+    insitu_state *state;
+    enum { INPUTS = 8, LARGEST = 1 << 16 };
+    void *memory[INPUTS] = {NULL};
+    int32_t count = insitu_engine_input_count(engine);
+    if (count > INPUTS || insitu_context_create(engine, &context, NULL) != INSITU_OK) return;
+    bool is_ready = insitu_state_create(engine, &state, NULL) == INSITU_OK;
+    for (int32_t i = 0; i < count && is_ready; i++) {
+        insitu_value_info info = {.struct_size = sizeof(info)};
+        int64_t sizes[MAX_RANK], bytes;
+        assert_int_equal(insitu_engine_input(engine, i, &info, NULL), INSITU_OK);
+        bytes = info.dtype.bits / 8;
+        for (int32_t d = 0; d < info.ndim && is_ready; d++) {
+            sizes[d] = info.sizes[d] >= 0 ? info.sizes[d] : info.min_sizes[d];
+            is_ready = checked_mul(bytes, sizes[d], &bytes) && bytes <= LARGEST;
+        }
+        if (!is_ready) break;
+        memory[i] = calloc(1, (size_t)bytes + 1);
+        insitu_tensor tensor = {
+            .data = memory[i], .device = {INSITU_DEVICE_CPU, 0}, .ndim = info.ndim, .dtype = info.dtype, .shape = sizes};
+        is_ready = insitu_context_set_input(context, i, &tensor, NULL) == INSITU_OK;
+    }
+    for (int call = 0; call < 2 && is_ready; call++) (void)!insitu_context_run(context, state, NULL, NULL);
+    insitu_context_destroy(context);
+    insitu_state_destroy(state);
+    for (int32_t i = 0; i < INPUTS; i++) free(memory[i]);
+}
+
+static bool load_and_run(engine_file *file) {
+    insitu_engine *engine;
+    state_hash(file);
+    insitu_status status = insitu_engine_load_memory(file->data, file->size, NULL, &engine, NULL);
+    assert_true(status == INSITU_OK || status == INSITU_FORMAT);
+    if (status == INSITU_OK) run(engine);
+    insitu_engine_destroy(engine);
+    return status == INSITU_OK;
+}
+
+static void changed_digits_never_crash(void **state) {
+    (void)state;
+    engine_file file = make_file();
+    size_t loaded = 0;
+    assert_true(load_and_run(&file));
+    for (size_t at = file.plan_begin; at < file.plan_end; at++) {
+        uint8_t digit = file.data[at];
+        if (digit < '0' || digit > '9') continue;
+        for (uint8_t step = 1; step < 10; step = (uint8_t)(step + 4)) {
+            file.data[at] = (uint8_t)('0' + (digit - '0' + step) % 10);
+            loaded += load_and_run(&file);
+        }
+        file.data[at] = digit;
+    }
+    assert_true(loaded > 10);
+    free(file.data);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(changed_digits_never_crash)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
