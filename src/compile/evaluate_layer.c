@@ -20,7 +20,8 @@ static insitu_status move_sym(evaluation *evaluation, sym value, sym *out_value)
     int64_t integer;
     double real;
     if (sym_constant(source, value, &integer))
-        *out_value = sym_kind_of(source, value) == SYM_KIND_BOOL ? sym_bool(target, integer != 0) : sym_int(target, integer);
+        *out_value =
+            sym_kind_of(source, value) == SYM_KIND_BOOL ? sym_bool(target, integer != 0) : sym_int(target, integer);
     else if (sym_constant_float(source, value, &real))
         *out_value = sym_float(target, real);
     else
@@ -81,8 +82,8 @@ static insitu_status build_network(evaluation *evaluation, const layer *layer) {
         if (operands[i].index == NONE) TRY(move_operand(evaluation, layer->operands[i], &operands[i]));
     }
     for (uint32_t i = 0; i < attr_count; i++) TRY(move_attr(evaluation, &layer->attrs[i], &attrs[i]));
-    TRY(network_add_layer(target, layer->kind, operands, layer->operand_count, attrs, layer->name, layer->source, results,
-                          evaluation->diag));
+    TRY(network_add_layer(target, layer->kind, operands, layer->operand_count, attrs, layer->name, layer->source,
+                          results, evaluation->diag));
     network_output *output;
     TRY(network_add_output(target, &output));
     *output = (network_output){.name = "output.0", .kind = OUTPUT_TENSOR, .tensor = results[0]};
@@ -151,7 +152,8 @@ static insitu_status gather(evaluation *evaluation, void **bases, void *out_byte
         if (is_constant && !checked_mul(bytes, sizes[i], &bytes)) return INSITU_NOMEM;
     }
     if (!is_constant || (size_t)bytes != size)
-        FAIL(evaluation->diag, INSITU_INTERNAL, "a folded value has %zu bytes where %zu were expected", (size_t)bytes, size);
+        FAIL(evaluation->diag, INSITU_INTERNAL, "a folded value has %zu bytes where %zu were expected", (size_t)bytes,
+             size);
     if (size == 0) return INSITU_OK;
     dense_strides(type->shape.rank, sizes, dense);
     const uint8_t *from = (const uint8_t *)bases[operand->storage] + offset * dtype_size(type->dtype);

@@ -81,8 +81,7 @@ void plan_print_report(const plan *plan, text *out) {
             else
                 print_cell(plan, &plan->report[line - 1], column, out);
             size_t width = out->size - start;
-            if (column + 1 < COLUMNS && !out->failed)
-                text_printf(out, "%*s", (int)(widths[column] - width + GAP), "");
+            if (column + 1 < COLUMNS && !out->failed) text_printf(out, "%*s", (int)(widths[column] - width + GAP), "");
         }
         text_printf(out, "\n");
     }

@@ -398,7 +398,8 @@ static void check_layer_step(plan_checker *checker, const plan_step *step) {
     if (step->operand_count < info->min_operands ||
         (info->max_operands != NONE && step->operand_count > info->max_operands))
         fault(checker, "%s does not take %u operands", info->name, step->operand_count);
-    if (step->result_count != info->results) fault(checker, "%s does not give %u results", info->name, step->result_count);
+    if (step->result_count != info->results)
+        fault(checker, "%s does not give %u results", info->name, step->result_count);
     if (info->attr_count && !step->attrs) {
         fault(checker, "its attributes are missing");
         return;
@@ -440,7 +441,8 @@ static void check_step(plan_checker *checker, uint32_t index) {
     const plan_step *step = &checker->plan->steps[index];
     at(checker, "step %u '%s'", index, shown(step->name));
     if (!step->name || !step->source) fault(checker, "it has no name or source");
-    if ((uint32_t)step->layer >= LAYER_KIND_COUNT || step->operand_count > MAX_NODES || step->result_count > MAX_NODES) {
+    if ((uint32_t)step->layer >= LAYER_KIND_COUNT || step->operand_count > MAX_NODES ||
+        step->result_count > MAX_NODES) {
         fault(checker, "its layer is unknown, or it has too many operands");
         return;
     }

@@ -47,8 +47,8 @@ typedef struct safetensor {
 typedef struct safetensors {
     safetensor *tensors;
     uint32_t count;
-    map names;             /* tensor name -> index */
-    map metadata;          /* key -> index in metadata_values */
+    map names;    /* tensor name -> index */
+    map metadata; /* key -> index in metadata_values */
     const char **metadata_values;
     const uint8_t *header; /* JSON text in the map */
     size_t header_size;

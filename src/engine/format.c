@@ -31,8 +31,7 @@ const char *format_step_kind(uint32_t kind) {
 }
 
 const char *format_output_kind(uint32_t kind) {
-    static const char *const names[] = {
-        [OUTPUT_TENSOR] = "tensor", [OUTPUT_NUMBER] = "number", [OUTPUT_NONE] = "none"};
+    static const char *const names[] = {[OUTPUT_TENSOR] = "tensor", [OUTPUT_NUMBER] = "number", [OUTPUT_NONE] = "none"};
     return look_up(names, COUNT_OF(names), kind);
 }
 

@@ -12,12 +12,12 @@ enum { PLAN_VERSION = 1, DATA_ALIGNMENT = 64, HASH_DIGITS = 16 };
 #define METADATA_FORMAT "format"             /* "insitu" */
 #define METADATA_PLAN_VERSION "plan_version" /* a number */
 #define METADATA_PLAN "plan"                 /* the name of the plan's tensor */
-#define METADATA_HASH "header_hash"          /* xxh64 of the header, these digits being zeros, and of the plan's bytes */
+#define METADATA_HASH "header_hash" /* xxh64 of the header, these digits being zeros, and of the plan's bytes */
 #define PLAN_TENSOR "insitu.plan"
 #define HASH_KEY "\"" METADATA_HASH "\":\""
 
 /* Names of enums in the plan's JSON; NULL beyond the last. */
-const char *format_symbol_kind(uint32_t kind);    /* sym_kind */
+const char *format_symbol_kind(uint32_t kind);     /* sym_kind */
 const char *format_symbol_source(uint32_t source); /* of plan_symbol */
 const char *format_storage_kind(uint32_t kind);
 const char *format_step_kind(uint32_t kind);

@@ -227,11 +227,13 @@ static insitu_status read_node(const plan_reader *reader, const json_t *row, are
     if (!head) return bad(reader, "expression");
     for (uint32_t kind = 0; format_symbol_kind(kind); kind++)
         if (json_array_size(row) == 2 && json_is_string(json_array_get(row, 0)) &&
-            strcmp(head, format_symbol_kind(kind)) == 0 && (kind != SYM_KIND_FLOAT || json_is_string(json_array_get(row, 1))))
+            strcmp(head, format_symbol_kind(kind)) == 0 &&
+            (kind != SYM_KIND_FLOAT || json_is_string(json_array_get(row, 1))))
             return read_constant(reader, row, (sym_kind)kind, out_sym);
     if (strcmp(head, "symbol") != 0) return read_operator(reader, row, scratch, out_sym);
     int64_t index;
-    TRY(read_number(reader, json_array_get(row, 1), 0, (int64_t)reader->plan->symbols.symbol_count - 1, "symbol", &index));
+    TRY(read_number(reader, json_array_get(row, 1), 0, (int64_t)reader->plan->symbols.symbol_count - 1, "symbol",
+                    &index));
     *out_sym = sym_of_symbol(&reader->plan->symbols, (uint32_t)index);
     return INSITU_OK;
 }

@@ -72,7 +72,8 @@ insitu_status insitu_engine_report(const insitu_engine *engine, int32_t index, i
                                    insitu_diag *diag) {
     if (!row || row->struct_size < sizeof(size_t)) FAIL(diag, INSITU_ARG, "the report row has no struct_size");
     if (index < 0 || (uint32_t)index >= engine->plan->report_count)
-        FAIL(diag, INSITU_ARG, "report row %d does not exist: the engine has %u", (int)index, engine->plan->report_count);
+        FAIL(diag, INSITU_ARG, "report row %d does not exist: the engine has %u", (int)index,
+             engine->plan->report_count);
     const report_row *from = &engine->plan->report[index];
     const engine_text_row *texts = &engine->report[index];
     insitu_report_row full = {.name = from->name,

@@ -31,7 +31,8 @@ static insitu_status check_hash(const engine_reader *reader, const safetensor *p
     TRY(format_hash(file->header, file->header_size, digits_at, plan_tensor->data, plan_tensor->size, &hash));
     snprintf(digits, sizeof(digits), "%016" PRIx64, hash);
     if (memcmp(digits, file->header + digits_at, HASH_DIGITS) != 0)
-        FAIL(reader->diag, INSITU_FORMAT, "the engine file is damaged: its header and plan do not have the hash that it states");
+        FAIL(reader->diag, INSITU_FORMAT,
+             "the engine file is damaged: its header and plan do not have the hash that it states");
     return INSITU_OK;
 }
 
@@ -42,8 +43,8 @@ static insitu_status check_version(const engine_reader *reader) {
     if (!version || end == version || *end)
         FAIL(reader->diag, INSITU_FORMAT, "the engine file does not state its %s", METADATA_PLAN_VERSION);
     if (number != PLAN_VERSION)
-        FAIL(reader->diag, INSITU_VERSION, "the engine file has plan version %ld, and this library reads version %d", number,
-             PLAN_VERSION);
+        FAIL(reader->diag, INSITU_VERSION, "the engine file has plan version %ld, and this library reads version %d",
+             number, PLAN_VERSION);
     return INSITU_OK;
 }
 

@@ -103,8 +103,8 @@ static insitu_status describe_weights(engine_writer *writer) {
     TRY(map_set(&taken, &writer->arena, PLAN_TENSOR, 0));
     for (uint32_t i = 0; i < plan->weight_count; i++) {
         TRY(choose_name(writer, &taken, i));
-        writer->tensors[i + 1] = (safetensor_source){
-            .name = writer->names[i], .data = plan->weights[i].data, .size = plan->weights[i].size};
+        writer->tensors[i + 1] =
+            (safetensor_source){.name = writer->names[i], .data = plan->weights[i].data, .size = plan->weights[i].size};
     }
     add_uses(writer, is_used);
     for (uint32_t i = 0; i < plan->weight_count; i++)

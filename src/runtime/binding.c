@@ -37,8 +37,8 @@ static insitu_status check_range(const insitu_context *context, uint32_t index, 
     const char *name = plan->inputs[source->input].name, *words = range.data ? range.data : "another range";
     insitu_status status;
     if (source->source == SYMBOL_INPUT_SIZE)
-        status = diag_set(diag, INSITU_SHAPE, "input '%s' has size %" PRId64 " in dimension %u where %s is allowed", name,
-                          value, source->dim, words);
+        status = diag_set(diag, INSITU_SHAPE, "input '%s' has size %" PRId64 " in dimension %u where %s is allowed",
+                          name, value, source->dim, words);
     else
         status = diag_set(diag, INSITU_SHAPE, "input '%s' is %" PRId64 " where %s is allowed", name, value, words);
     text_release(&range);
@@ -64,7 +64,8 @@ insitu_status context_read_symbols(insitu_context *context, insitu_diag *diag) {
 static bool same_values(const plan *plan, const sym_value *a, const sym_value *b) {
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
         if (plan->symbol_sources[i].source == SYMBOL_UNUSED) continue;
-        if (a[i].kind == SYM_KIND_FLOAT ? memcmp(&a[i].f, &b[i].f, sizeof(a[i].f)) != 0 : a[i].i != b[i].i) return false;
+        if (a[i].kind == SYM_KIND_FLOAT ? memcmp(&a[i].f, &b[i].f, sizeof(a[i].f)) != 0 : a[i].i != b[i].i)
+            return false;
     }
     return true;
 }
@@ -81,10 +82,9 @@ static insitu_status wrong_size(const plan *plan, const plan_input *input, uint3
     text printed;
     text_init(&printed);
     sym_print(&plan->symbols, size, &printed);
-    insitu_status status =
-        diag_set(diag, INSITU_SHAPE,
-                 "input '%s' has size %" PRId64 " in dimension %u where %s = %" PRId64 " was expected", input->name, got,
-                 dim, printed.data ? printed.data : "?", expected);
+    insitu_status status = diag_set(
+        diag, INSITU_SHAPE, "input '%s' has size %" PRId64 " in dimension %u where %s = %" PRId64 " was expected",
+        input->name, got, dim, printed.data ? printed.data : "?", expected);
     text_release(&printed);
     return status;
 }
@@ -101,7 +101,8 @@ static insitu_status check_input(const insitu_context *context, const binding *b
         if (given->sizes[dim] != expected->sizes[dim])
             return wrong_size(plan, input, dim, given->sizes[dim], expected->sizes[dim], diag);
     if (input->is_written && !same_strides(expected->rank, expected->sizes, given->strides, expected->strides))
-        FAIL(diag, INSITU_SHAPE, "input '%s' is written by the program, so its strides must be those that it was exported with",
+        FAIL(diag, INSITU_SHAPE,
+             "input '%s' is written by the program, so its strides must be those that it was exported with",
              input->name);
     return INSITU_OK;
 }
@@ -126,7 +127,8 @@ static insitu_status check_number(const insitu_context *context, uint32_t index,
 
 /* ---- making a binding ---- */
 
-static insitu_status evaluate_int(const insitu_context *context, sym expression, int64_t *out_value, insitu_diag *diag) {
+static insitu_status evaluate_int(const insitu_context *context, sym expression, int64_t *out_value,
+                                  insitu_diag *diag) {
     sym_value value = {0};
     uint32_t missing;
     *out_value = 0;
@@ -148,8 +150,9 @@ static insitu_status evaluate_layout(const insitu_context *context, const tensor
         TRY(evaluate_int(context, type->strides[i], &out_layout->strides[i], diag));
         is_good = is_good && checked_mul(count, out_layout->sizes[i], &count);
     }
-    is_good = is_good && extent_bytes(type->dtype, type->shape.rank, out_layout->sizes, out_layout->strides, offset,
-                                      &out_layout->extent) &&
+    is_good = is_good &&
+              extent_bytes(type->dtype, type->shape.rank, out_layout->sizes, out_layout->strides, offset,
+                           &out_layout->extent) &&
               checked_size_mul((size_t)count, dtype_size(type->dtype), &out_layout->bytes);
     if (!is_good) FAIL(diag, INSITU_SHAPE, "%s '%s' would have a negative or too large size", what, name);
     out_layout->offset = out_layout->extent ? (size_t)offset * dtype_size(type->dtype) : 0;
@@ -173,7 +176,8 @@ static insitu_status check_asserts(const insitu_context *context, insitu_diag *d
         const plan_assert *assertion = &plan->asserts[i];
         sym_value value = {0};
         uint32_t missing;
-        bool has_value = sym_evaluate(&plan->symbols, assertion->condition, context->values, context->known, &value, &missing);
+        bool has_value =
+            sym_evaluate(&plan->symbols, assertion->condition, context->values, context->known, &value, &missing);
         if (has_value && (value.kind == SYM_KIND_FLOAT ? value.f != 0 : value.i != 0)) continue;
         bool has_source = assertion->source[0] != 0;
         FAIL(diag, INSITU_ASSERT, "an assertion of the program failed: %s%s%s%s", assertion->message,
@@ -260,7 +264,8 @@ static insitu_status fill_binding(insitu_context *context, binding *binding, ins
     TRY(check_input_storages(context, binding, diag));
     TRY(bind_outputs(context, binding, diag));
     TRY(sum_counters(context, binding, diag));
-    return context->backend->prepare(&binding->bound, &binding->arena, &binding->prepared, &binding->workspace_bytes, diag);
+    return context->backend->prepare(&binding->bound, &binding->arena, &binding->prepared, &binding->workspace_bytes,
+                                     diag);
 }
 
 void binding_destroy(const insitu_context *context, binding *binding) {

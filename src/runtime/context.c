@@ -91,8 +91,9 @@ static insitu_status check_sizes(const insitu_context *context, const expected_t
         if (lowest < 0) lowest = 0;
         if (got >= lowest && got <= highest) continue;
         if (highest == INT64_MAX)
-            FAIL(diag, INSITU_SHAPE, "%s '%s' has size %" PRId64 " in dimension %d where at least %" PRId64 " is allowed",
-                 expected->what, expected->name, got, (int)dim, lowest);
+            FAIL(diag, INSITU_SHAPE,
+                 "%s '%s' has size %" PRId64 " in dimension %d where at least %" PRId64 " is allowed", expected->what,
+                 expected->name, got, (int)dim, lowest);
         FAIL(diag, INSITU_SHAPE,
              "%s '%s' has size %" PRId64 " in dimension %d where from %" PRId64 " to %" PRId64 " is allowed",
              expected->what, expected->name, got, (int)dim, lowest, highest);
@@ -102,10 +103,8 @@ static insitu_status check_sizes(const insitu_context *context, const expected_t
 
 static insitu_status read_tensor(const expected_tensor *expected, const insitu_tensor *tensor, bound_tensor *out,
                                  insitu_diag *diag) {
-    bound_tensor read = {.is_bound = true,
-                         .data = tensor->data,
-                         .byte_offset = tensor->byte_offset,
-                         .rank = (uint32_t)tensor->ndim};
+    bound_tensor read = {
+        .is_bound = true, .data = tensor->data, .byte_offset = tensor->byte_offset, .rank = (uint32_t)tensor->ndim};
     if (read.rank) memcpy(read.sizes, tensor->shape, read.rank * sizeof(int64_t));
     if (tensor->strides && read.rank)
         memcpy(read.strides, tensor->strides, read.rank * sizeof(int64_t));
@@ -190,8 +189,8 @@ insitu_status insitu_context_set_output(insitu_context *context, int32_t index, 
 
 /* ---- asking ---- */
 
-insitu_status insitu_context_output_shape(insitu_context *context, int32_t index, int32_t *out_ndim,
-                                          int64_t *out_sizes, insitu_diag *diag) {
+insitu_status insitu_context_output_shape(insitu_context *context, int32_t index, int32_t *out_ndim, int64_t *out_sizes,
+                                          insitu_diag *diag) {
     if (!context || !out_ndim || !out_sizes)
         FAIL(diag, INSITU_ARG, "insitu_context_output_shape needs a context, out_ndim and out_sizes");
     *out_ndim = 0;
@@ -233,7 +232,8 @@ insitu_status insitu_context_output(const insitu_context *context, int32_t index
 insitu_status insitu_context_stats(const insitu_context *context, insitu_run_stats *stats, insitu_diag *diag) {
     if (!context || !stats || stats->struct_size < sizeof(size_t))
         FAIL(diag, INSITU_ARG, "insitu_context_stats needs a context and stats with a struct_size");
-    if (!context->has_run) FAIL(diag, INSITU_ARG, "the context has no counters: its last call failed, or none was made");
+    if (!context->has_run)
+        FAIL(diag, INSITU_ARG, "the context has no counters: its last call failed, or none was made");
     size_t size = stats->struct_size < sizeof(*stats) ? stats->struct_size : sizeof(*stats);
     memcpy((char *)stats + sizeof(size_t), (const char *)&context->stats + sizeof(size_t), size - sizeof(size_t));
     return INSITU_OK;

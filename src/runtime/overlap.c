@@ -46,10 +46,10 @@ static uint32_t list_regions(insitu_context *context, const binding *binding, co
     for (uint32_t i = 0; i < plan->state_storage_count; i++)
         regions[count++] = (memory_region){state->storages[i], plan->state_storages[i].bytes, "the state's memory", "",
                                            context->state_is_written[i]};
-    regions[count++] = (memory_region){context->intermediate.data, context->intermediate.size,
-                                       "the context's memory", "", true};
-    regions[count++] = (memory_region){context->output.data, context->output.size,
-                                       "the context's memory for outputs", "", true};
+    regions[count++] =
+        (memory_region){context->intermediate.data, context->intermediate.size, "the context's memory", "", true};
+    regions[count++] =
+        (memory_region){context->output.data, context->output.size, "the context's memory for outputs", "", true};
     return count;
 }
 

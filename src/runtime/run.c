@@ -62,7 +62,8 @@ static bool is_direct(const insitu_context *context, const binding *binding, uin
 
 static void *output_base(const insitu_context *context, const binding *binding, uint32_t index) {
     uint8_t *address = context->outputs[index].target.address;
-    return is_direct(context, binding, index) && address ? address : context->output.data + binding->outputs[index].place;
+    return is_direct(context, binding, index) && address ? address
+                                                         : context->output.data + binding->outputs[index].place;
 }
 
 static void *input_base(const insitu_context *context, const binding *binding, uint32_t index) {
@@ -99,8 +100,7 @@ static void poison(const insitu_context *context, const binding *binding) {
     memset(context->intermediate.data, 0xFF, context->intermediate.size);
     memset(context->workspace.data, 0xFF, context->workspace.size);
     for (uint32_t i = 0; i < plan->storage_count; i++)
-        if (plan->storages[i].kind == STORAGE_OUTPUT)
-            memset(context->bases[i], 0xFF, binding->bound.storage_bytes[i]);
+        if (plan->storages[i].kind == STORAGE_OUTPUT) memset(context->bases[i], 0xFF, binding->bound.storage_bytes[i]);
 }
 
 /* ---- outputs ---- */
@@ -125,7 +125,8 @@ static void set_result_to_target(context_output *output, dtype type) {
 static void finish_number(insitu_context *context, const binding *binding, uint32_t index) {
     context_output *output = &context->outputs[index];
     sym_value value = binding->outputs[index].number;
-    uint8_t *place = output->target.is_bound ? output->target.address : context->output.data + binding->outputs[index].place;
+    uint8_t *place =
+        output->target.is_bound ? output->target.address : context->output.data + binding->outputs[index].place;
     dtype type = DTYPE_I64;
     if (value.kind == SYM_KIND_FLOAT) {
         type = DTYPE_F64;
@@ -177,8 +178,7 @@ static void copy_out(insitu_context *context, const binding *binding, uint32_t i
     uint8_t *target = (uint8_t *)output->result.data + output->result.byte_offset;
     strided_copy(layout->dtype, layout->rank, layout->sizes, target, output->strides, source, layout->strides);
     storage_kind kind = plan->storages[operand->storage].kind;
-    if (kind == STORAGE_STATE || kind == STORAGE_INPUT)
-        context->stats.output_bytes_copied += (int64_t)layout->bytes;
+    if (kind == STORAGE_STATE || kind == STORAGE_INPUT) context->stats.output_bytes_copied += (int64_t)layout->bytes;
 }
 
 static void finish_output(insitu_context *context, const binding *binding, const insitu_state *state, uint32_t index) {

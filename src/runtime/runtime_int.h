@@ -39,9 +39,9 @@ typedef struct layout {
     dtype dtype;
     uint32_t rank;
     int64_t sizes[MAX_RANK], strides[MAX_RANK];
-    size_t offset;  /* bytes from the storage's start */
-    size_t bytes;   /* of the elements */
-    size_t extent;  /* bytes from the storage's start to the end of the last element */
+    size_t offset; /* bytes from the storage's start */
+    size_t bytes;  /* of the elements */
+    size_t extent; /* bytes from the storage's start to the end of the last element */
 } layout;
 
 typedef struct binding_input {
@@ -51,7 +51,7 @@ typedef struct binding_input {
 
 typedef struct binding_output {
     layout layout;
-    size_t place;  /* in the context's output memory */
+    size_t place; /* in the context's output memory */
     sym_value number;
 } binding_output;
 

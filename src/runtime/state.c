@@ -127,14 +127,15 @@ insitu_status insitu_state_tensor(const insitu_state *state, int32_t index, insi
     if (!state || !out_tensor) FAIL(diag, INSITU_ARG, "insitu_state_tensor needs a state and out_tensor");
     *out_tensor = (insitu_tensor){0};
     if (index < 0 || index >= insitu_state_count(state))
-        FAIL(diag, INSITU_ARG, "state %d does not exist: the engine has %d", (int)index, (int)insitu_state_count(state));
+        FAIL(diag, INSITU_ARG, "state %d does not exist: the engine has %d", (int)index,
+             (int)insitu_state_count(state));
     *out_tensor = state->tensors[index];
     return INSITU_OK;
 }
 
 /* The named tensor, whose dense bytes must be size. */
-static insitu_status find_dense(const insitu_state *state, const char *name, size_t size, const insitu_tensor **out_tensor,
-                                insitu_diag *diag) {
+static insitu_status find_dense(const insitu_state *state, const char *name, size_t size,
+                                const insitu_tensor **out_tensor, insitu_diag *diag) {
     int32_t index = insitu_engine_find_state(state->engine, name);
     if (index < 0) FAIL(diag, INSITU_ARG, "the engine has no state '%s'", name ? name : "(null)");
     const insitu_tensor *tensor = &state->tensors[index];

@@ -91,8 +91,9 @@ static insitu_status find_saved(const safetensors *file, const plan_state *state
              saved->rank, expected.rank);
     for (uint32_t i = 0; i < expected.rank; i++)
         if (saved->sizes[i] != expected.sizes[i])
-            FAIL(diag, INSITU_SHAPE, "state '%s' of the file has size %" PRId64 " in dimension %u where %" PRId64
-                 " was expected", state->name, saved->sizes[i], i, expected.sizes[i]);
+            FAIL(diag, INSITU_SHAPE,
+                 "state '%s' of the file has size %" PRId64 " in dimension %u where %" PRId64 " was expected",
+                 state->name, saved->sizes[i], i, expected.sizes[i]);
     *out_saved = saved;
     return INSITU_OK;
 }

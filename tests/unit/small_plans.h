@@ -152,11 +152,8 @@ static inline plan *make_small_plan(void) {
     uint32_t cache = add_state(plan, "cache", table, NONE);
     uint32_t temporary = add_storage(plan, STORAGE_ARENA, 0, type_bytes(plan, &x_type));
     uint32_t output = add_output(plan, "output.0", x_type);
-    plan->outputs[plan->output_count++] = (plan_output){.name = "output.1",
-                                                        .kind = OUTPUT_TENSOR,
-                                                        .operand = {cache, table},
-                                                        .alias = ALIAS_STATE,
-                                                        .alias_index = 2};
+    plan->outputs[plan->output_count++] = (plan_output){
+        .name = "output.1", .kind = OUTPUT_TENSOR, .operand = {cache, table}, .alias = ALIAS_STATE, .alias_index = 2};
     plan->outputs[plan->output_count++] = (plan_output){
         .name = "output.2", .kind = OUTPUT_TENSOR, .operand = {bias, line}, .alias = ALIAS_INPUT, .alias_index = 3};
     plan->outputs[plan->output_count++] = (plan_output){.name = "output.3", .kind = OUTPUT_NUMBER, .value = rows};
@@ -172,7 +169,8 @@ static inline plan *make_small_plan(void) {
     step->extent = cache_rows;
     step = add_step(plan, LAYER_BINARY, "double", &temporary_operand, 1, (plan_operand[]){x_operand, x_operand}, 2);
     set_op(step, OP_ADD);
-    step = add_step(plan, LAYER_BINARY, "product", &output_operand, 1, (plan_operand[]){temporary_operand, x_operand}, 2);
+    step =
+        add_step(plan, LAYER_BINARY, "product", &output_operand, 1, (plan_operand[]){temporary_operand, x_operand}, 2);
     set_op(step, OP_MUL);
     plan->storages[temporary].first_step = 1;
     plan->storages[temporary].last_step = 2;
@@ -199,14 +197,18 @@ static inline plan *make_small_plan(void) {
     step->state_written = sym_int(pool, 32);
 
     sym zero = sym_int(pool, 0);
-    plan->asserts[plan->assert_count++] = (plan_assert){
-        .condition = sym_compare(pool, SYM_NE, rows, sym_int(pool, 5)), .message = "five is too odd", .source = "model.py:9"};
+    plan->asserts[plan->assert_count++] = (plan_assert){.condition = sym_compare(pool, SYM_NE, rows, sym_int(pool, 5)),
+                                                        .message = "five is too odd",
+                                                        .source = "model.py:9"};
     plan->report[plan->report_count++] =
         (report_row){"cache", table, "index_update dim 0", sym_int(pool, 32), zero, zero, true, ""};
     plan->report[plan->report_count++] =
         (report_row){"history", line, "elementwise", sym_int(pool, 32), sym_int(pool, 16), zero, true, ""};
-    plan->report[plan->report_count++] = (report_row){
-        "bias", line, "slice_update", sym_mul(pool, rows, width), zero, sym_int(pool, 16384), false, "mul_3 (model.py:41) reads the old value after the write"};
+    plan->report[plan->report_count++] =
+        (report_row){"bias",         line,
+                     "slice_update", sym_mul(pool, rows, width),
+                     zero,           sym_int(pool, 16384),
+                     false,          "mul_3 (model.py:41) reads the old value after the write"};
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
     return plan;
 }

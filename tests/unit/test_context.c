@@ -35,11 +35,16 @@ static void close_fixture(fixture *f) {
 }
 
 static insitu_tensor tensor_of(void *data, insitu_dtype type, int32_t ndim, int64_t *shape, int64_t *strides) {
-    return (insitu_tensor){.data = data, .device = {INSITU_DEVICE_CPU, 0}, .ndim = ndim, .dtype = type, .shape = shape, .strides = strides};
+    return (insitu_tensor){.data = data,
+                           .device = {INSITU_DEVICE_CPU, 0},
+                           .ndim = ndim,
+                           .dtype = type,
+                           .shape = shape,
+                           .strides = strides};
 }
 
-static insitu_status set_input(fixture *f, const char *name, void *data, insitu_dtype type, int32_t ndim, int64_t *shape,
-                               int64_t *strides) {
+static insitu_status set_input(fixture *f, const char *name, void *data, insitu_dtype type, int32_t ndim,
+                               int64_t *shape, int64_t *strides) {
     insitu_tensor tensor = tensor_of(data, type, ndim, shape, strides);
     return insitu_context_set_input(f->context, insitu_engine_find_input(f->engine, name), &tensor, &f->diag);
 }
@@ -191,17 +196,23 @@ static void wrong_inputs_are_named(void **state) {
     expect(&f, run(&f), INSITU_ARG, "input 'x' is not bound");
     bind_inputs(&f, 2);
     int64_t sizes[] = {2, CACHE_WIDTH, 1};
-    expect(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F64, 2, sizes, NULL), INSITU_ARG, "input 'x' has dtype f64 where f32 was expected");
-    expect(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F32, 3, sizes, NULL), INSITU_SHAPE, "input 'x' has 3 dimensions where 2 were expected");
+    expect(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F64, 2, sizes, NULL), INSITU_ARG,
+           "input 'x' has dtype f64 where f32 was expected");
+    expect(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F32, 3, sizes, NULL), INSITU_SHAPE,
+           "input 'x' has 3 dimensions where 2 were expected");
     expect(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F32, 2, (int64_t[]){2, 9}, NULL), INSITU_SHAPE,
            "input 'x' has size 9 in dimension 1 where 8 was expected");
     expect(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F32, 2, (int64_t[]){7, 8}, NULL), INSITU_SHAPE,
            "input 'x' has size 7 in dimension 0 where from 1 to 6 is allowed");
-    expect(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F32, 2, (int64_t[]){0, 8}, NULL), INSITU_SHAPE, "has size 0 in dimension 0");
-    expect(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F32, 2, sizes, (int64_t[]){-8, 1}), INSITU_SHAPE, "has a negative stride");
+    expect(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F32, 2, (int64_t[]){0, 8}, NULL), INSITU_SHAPE,
+           "has size 0 in dimension 0");
+    expect(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F32, 2, sizes, (int64_t[]){-8, 1}), INSITU_SHAPE,
+           "has a negative stride");
     expect(&f, set_input(&f, "x", NULL, INSITU_DTYPE_F32, 2, sizes, NULL), INSITU_ARG, "input 'x' has no data");
-    expect(&f, set_input(&f, "x", (uint8_t *)f.x + 1, INSITU_DTYPE_F32, 2, sizes, NULL), INSITU_ARG, "input 'x' is not aligned");
-    expect(&f, set_input(&f, "y", f.x, INSITU_DTYPE_F32, 2, sizes, NULL), INSITU_ARG, "input -1 does not exist: the engine has 4");
+    expect(&f, set_input(&f, "x", (uint8_t *)f.x + 1, INSITU_DTYPE_F32, 2, sizes, NULL), INSITU_ARG,
+           "input 'x' is not aligned");
+    expect(&f, set_input(&f, "y", f.x, INSITU_DTYPE_F32, 2, sizes, NULL), INSITU_ARG,
+           "input -1 does not exist: the engine has 4");
     insitu_tensor away = tensor_of(f.x, INSITU_DTYPE_F32, 2, sizes, NULL);
     away.device.device_type = INSITU_DEVICE_CUDA;
     expect(&f, insitu_context_set_input(f.context, 0, &away, &f.diag), INSITU_ARG, "is not in CPU memory");
@@ -236,7 +247,8 @@ static void sizes_of_outputs_are_known_before_the_call(void **state) {
     open_plan(&f, make_small_plan());
     int32_t ndim;
     int64_t sizes[MAX_RANK];
-    expect(&f, insitu_context_output_shape(f.context, 0, &ndim, sizes, &f.diag), INSITU_ARG, "depend on input 'x', which is not bound");
+    expect(&f, insitu_context_output_shape(f.context, 0, &ndim, sizes, &f.diag), INSITU_ARG,
+           "depend on input 'x', which is not bound");
     must(&f, insitu_context_output_shape(f.context, 1, &ndim, sizes, &f.diag));
     assert_int_equal(sizes[0], CACHE_ROWS);
     bind_inputs(&f, 4);
@@ -341,8 +353,12 @@ static plan *make_number_plan(bool is_constant) {
     }
     tensor_type line = dense_type(plan, DTYPE_F32, 1, &width);
     uint32_t x = add_input(plan, "x", line, false);
-    plan->inputs[plan->input_count++] = (plan_input){
-        .name = "n", .type = {.dtype = DTYPE_I64}, .is_scalar = true, .is_constant = is_constant, .value = value, .storage = NONE};
+    plan->inputs[plan->input_count++] = (plan_input){.name = "n",
+                                                     .type = {.dtype = DTYPE_I64},
+                                                     .is_scalar = true,
+                                                     .is_constant = is_constant,
+                                                     .value = value,
+                                                     .storage = NONE};
     plan->inputs[plan->input_count++] = (plan_input){.name = "absent", .is_none = true, .storage = NONE};
     uint32_t y = add_output(plan, "output.0", line);
     plan_step *step = add_step(plan, LAYER_BINARY, "scale", &(plan_operand){y, line}, 1, &(plan_operand){x, line}, 1);

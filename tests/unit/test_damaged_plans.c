@@ -71,8 +71,11 @@ static void run(const insitu_engine *engine) {
         }
         if (!is_ready) break;
         memory[i] = calloc(1, (size_t)bytes + 1);
-        insitu_tensor tensor = {
-            .data = memory[i], .device = {INSITU_DEVICE_CPU, 0}, .ndim = info.ndim, .dtype = info.dtype, .shape = sizes};
+        insitu_tensor tensor = {.data = memory[i],
+                                .device = {INSITU_DEVICE_CPU, 0},
+                                .ndim = info.ndim,
+                                .dtype = info.dtype,
+                                .shape = sizes};
         is_ready = insitu_context_set_input(context, i, &tensor, NULL) == INSITU_OK;
     }
     for (int call = 0; call < 2 && is_ready; call++) (void)!insitu_context_run(context, state, NULL, NULL);

@@ -103,7 +103,8 @@ static void files_are_safetensors_without_holes(void **state) {
     json_object_foreach(root, key, value) {
         if (strcmp(key, "__metadata__") == 0) continue;
         json_t *offsets = json_object_get(value, "data_offsets");
-        int64_t begin = json_integer_value(json_array_get(offsets, 0)), end = json_integer_value(json_array_get(offsets, 1));
+        int64_t begin = json_integer_value(json_array_get(offsets, 0)),
+                end = json_integer_value(json_array_get(offsets, 1));
         if (strncmp(key, "__pad.", 6) != 0) assert_int_equal(begin % 64, 0);
         covered += (size_t)(end - begin);
     }
@@ -189,7 +190,8 @@ static void edit(engine_file *file, const char *from, const char *to) {
     uint64_t hash;
     char digits[HASH_DIGITS + 1];
     assert_true(format_find_hash(file->data + 8, length, &digits_at));
-    assert_int_equal(format_hash(file->data + 8, length, digits_at, file->data + 8 + length + begin, end - begin, &hash), INSITU_OK);
+    assert_int_equal(
+        format_hash(file->data + 8, length, digits_at, file->data + 8 + length + begin, end - begin, &hash), INSITU_OK);
     snprintf(digits, sizeof(digits), "%016llx", (unsigned long long)hash);
     memcpy(file->data + 8 + digits_at, digits, HASH_DIGITS);
 }
@@ -201,7 +203,8 @@ static void faults_behind_a_good_hash_are_named(void **state) {
         insitu_status status;
         const char *words;
     } cases[] = {
-        {"\"plan_version\":\"1\"", "\"plan_version\":\"2\"", INSITU_VERSION, "plan version 2, and this library reads version 1"},
+        {"\"plan_version\":\"1\"", "\"plan_version\":\"2\"", INSITU_VERSION,
+         "plan version 2, and this library reads version 1"},
         {"\"plan_version\":\"1\"", "\"plan_version\":\"x\"", INSITU_FORMAT, "does not state its plan_version"},
         {"\"format\":\"insitu\"", "\"format\":\"insane\"", INSITU_FORMAT, "not an engine file"},
         {"\"layer\":\"binary\"", "\"layer\":\"binaxy\"", INSITU_FORMAT, "row 1 of steps: layer"},
@@ -209,10 +212,12 @@ static void faults_behind_a_good_hash_are_named(void **state) {
         {"\"min\":1", "\"min\":9", INSITU_FORMAT, "row 0 of symbols: max"},
         {"[\"symbol\",0]", "[\"symbol\",1]", INSITU_FORMAT, "of nodes: symbol"},
         {"\"first_write\":3", "\"first_write\":4", INSITU_FORMAT, "before the plan's first write"},
-        {"\"bytes\":32,\"hash\"", "\"bytes\":36,\"hash\"", INSITU_FORMAT, "weight 'layer.weight' has 32 bytes in the engine file where 36"},
+        {"\"bytes\":32,\"hash\"", "\"bytes\":36,\"hash\"", INSITU_FORMAT,
+         "weight 'layer.weight' has 32 bytes in the engine file where 36"},
         {"\"tensor\":\"history\"", "\"tensor\":\"histery\"", INSITU_FORMAT, "no tensor 'histery'"},
         {"\"op\":[\"binary\",\"add\"]", "\"op\":[\"binary\",\"adx\"]", INSITU_FORMAT, "row 1 of steps: op"},
-        {"\"op\":[\"binary\",\"add\"]", "\"ox\":[\"binary\",\"add\"]", INSITU_FORMAT, "an attribute that its layer does not have"},
+        {"\"op\":[\"binary\",\"add\"]", "\"ox\":[\"binary\",\"add\"]", INSITU_FORMAT,
+         "an attribute that its layer does not have"},
         {"\"source\":\"size\"", "\"source\":\"sixe\"", INSITU_FORMAT, "row 0 of symbols: source"},
         {"{\"symbols\":", "[\"symbols\":", INSITU_FORMAT, "no JSON object"},
     };
@@ -244,7 +249,8 @@ static void no_number_of_the_plan_can_crash_the_reader(void **state) {
         insitu_engine *engine;
         insitu_diag diag = {.struct_size = sizeof(diag)};
         insitu_status status = load(&file, false, &engine, &diag);
-        if (status != INSITU_OK && status != INSITU_FORMAT) fail_msg("%s: %s", insitu_status_name(status), diag.message);
+        if (status != INSITU_OK && status != INSITU_FORMAT)
+            fail_msg("%s: %s", insitu_status_name(status), diag.message);
         loaded += status == INSITU_OK;
         insitu_engine_destroy(engine);
         file.data[at] = digit;
@@ -301,7 +307,8 @@ static void questions_are_answered(void **state) {
     text = text_of(engine, "json");
     json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(root);
-    assert_string_equal(json_string_value(json_object_get(json_array_get(json_object_get(root, "report"), 0), "verdict")), "in place");
+    assert_string_equal(
+        json_string_value(json_object_get(json_array_get(json_object_get(root, "report"), 0), "verdict")), "in place");
     json_decref(root);
     insitu_text_free(text);
     insitu_engine_destroy(engine);
@@ -318,7 +325,8 @@ static void odd_weights_are_written_and_found(void **state) {
     turned.shape.sizes[1] = two;
     turned.strides[0] = one;
     turned.strides[1] = three;
-    tensor_type numbers = dense_type(plan, DTYPE_C128, 1, &two), empty = dense_type(plan, DTYPE_F32, 1, (sym[]){sym_int(pool, 0)});
+    tensor_type numbers = dense_type(plan, DTYPE_C128, 1, &two),
+                empty = dense_type(plan, DTYPE_F32, 1, (sym[]){sym_int(pool, 0)});
     static const float values[6] = {1, 2, 3, 4, 5, 6};
     static const double complex_values[4] = {1, 2, 3, 4};
     uint32_t turned_weight = add_weight(plan, "w", table, values);
@@ -328,7 +336,8 @@ static void odd_weights_are_written_and_found(void **state) {
     (void)add_weight(plan, "a \"quoted\"\\\n\x01 name \xc3\xa9", numbers, complex_values);
     (void)add_weight(plan, "none", empty, values);
     uint32_t output = add_output(plan, "output.0", turned);
-    (void)add_step(plan, LAYER_COPY, "copy", &(plan_operand){output, turned}, 1, &(plan_operand){turned_weight, turned}, 1);
+    (void)add_step(plan, LAYER_COPY, "copy", &(plan_operand){output, turned}, 1, &(plan_operand){turned_weight, turned},
+                   1);
     plan->first_write = 1;
     insitu_engine *engine = make_engine(plan), *loaded;
     engine_file file = save(engine);
@@ -337,9 +346,11 @@ static void odd_weights_are_written_and_found(void **state) {
     for (uint32_t i = 0; i < 6; i++) {
         assert_string_equal(loaded->plan->weights[i].name, engine->plan->weights[i].name);
         assert_int_equal(loaded->plan->weights[i].size, engine->plan->weights[i].size);
-        assert_memory_equal(loaded->plan->weights[i].data, engine->plan->weights[i].data, engine->plan->weights[i].size);
+        assert_memory_equal(loaded->plan->weights[i].data, engine->plan->weights[i].data,
+                            engine->plan->weights[i].size);
     }
-    const char *expected = "\"w\":{\"dtype\":\"F32\",\"shape\":[2,3]"; /* a transposed use is a use of the dense tensor */
+    const char *expected =
+        "\"w\":{\"dtype\":\"F32\",\"shape\":[2,3]"; /* a transposed use is a use of the dense tensor */
     assert_non_null(memmem(file.data, file.size, expected, strlen(expected)));
     expected = "\"w#2\":{\"dtype\":\"F32\",\"shape\":[6]"; /* used by nothing: a row */
     assert_non_null(memmem(file.data, file.size, expected, strlen(expected)));

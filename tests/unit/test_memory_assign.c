@@ -4,7 +4,8 @@
 
 enum { MAX_BLOCKS = 200 };
 
-static insitu_status assign(const memory_block *blocks, uint32_t count, size_t alignment, size_t *offsets, size_t *total) {
+static insitu_status assign(const memory_block *blocks, uint32_t count, size_t alignment, size_t *offsets,
+                            size_t *total) {
     arena scratch;
     arena_init(&scratch);
     insitu_status status = memory_assign(blocks, count, alignment, &scratch, offsets, total);

@@ -16,7 +16,9 @@ typedef struct fault_case {
     const char *words;
 } fault_case;
 
-static plan_operand *result_of(plan *plan, uint32_t step) { return (plan_operand *)(uintptr_t)plan->steps[step].results; }
+static plan_operand *result_of(plan *plan, uint32_t step) {
+    return (plan_operand *)(uintptr_t)plan->steps[step].results;
+}
 
 static void lose_storage(plan *plan) { result_of(plan, 1)->storage = 99; }
 static void break_rank(plan *plan) { result_of(plan, 1)->type.shape.rank = MAX_RANK + 1; }
@@ -86,7 +88,8 @@ static void faults_are_named(void **state) {
         cases[i].damage(plan);
         insitu_status status = plan_verify(plan, &diag);
         if (status != INSITU_FORMAT || !strstr(diag.message, cases[i].words))
-            fail_msg("case %zu: status %s, '%s' is not in '%s'", i, insitu_status_name(status), cases[i].words, diag.message);
+            fail_msg("case %zu: status %s, '%s' is not in '%s'", i, insitu_status_name(status), cases[i].words,
+                     diag.message);
         plan_destroy(plan);
     }
 }
@@ -108,12 +111,12 @@ static void the_report_is_a_table(void **state) {
     text out;
     text_init(&out);
     plan_print_report(plan, &out);
-    assert_string_equal(out.data,
-                        "state     shape      update               bytes written/call   verdict\n"
-                        "cache     f32[4,8]   index_update dim 0   32                   in place\n"
-                        "history   f32[8]     elementwise          32                   in place (moves 16)\n"
-                        "bias      f32[8]     slice_update         8*s0                 COPIED 16 KiB: mul_3 (model.py:41) "
-                        "reads the old value after the write\n");
+    assert_string_equal(
+        out.data, "state     shape      update               bytes written/call   verdict\n"
+                  "cache     f32[4,8]   index_update dim 0   32                   in place\n"
+                  "history   f32[8]     elementwise          32                   in place (moves 16)\n"
+                  "bias      f32[8]     slice_update         8*s0                 COPIED 16 KiB: mul_3 (model.py:41) "
+                  "reads the old value after the write\n");
     text_release(&out);
     plan_destroy(plan);
 }
@@ -191,7 +194,8 @@ static void extents_are_checked_for_overflow(void **state) {
     assert_false(extent_bytes(DTYPE_F32, 1, (int64_t[]){2}, (int64_t[]){1}, -1, &bytes));
     assert_false(extent_bytes(DTYPE_F32, 2, (int64_t[]){INT64_MAX, 3}, (int64_t[]){2, 1}, 0, &bytes));
     assert_false(extent_bytes(DTYPE_F64, 1, (int64_t[]){INT64_MAX / 4}, (int64_t[]){1}, 0, &bytes));
-    assert_false(extent_bytes(DTYPE_F32, 2, (int64_t[]){INT64_C(1) << 40, INT64_C(1) << 40}, (int64_t[]){0, 0}, 0, &bytes));
+    assert_false(
+        extent_bytes(DTYPE_F32, 2, (int64_t[]){INT64_C(1) << 40, INT64_C(1) << 40}, (int64_t[]){0, 0}, 0, &bytes));
 }
 
 static void strided_copies_agree_with_loops(void **state) {

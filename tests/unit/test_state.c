@@ -70,9 +70,12 @@ static void wrong_questions_are_refused(void **state) {
     open_plan(&f, make_small_plan());
     float history[CACHE_WIDTH];
     insitu_tensor tensor;
-    expect(&f, insitu_state_read(f.state, "histories", history, sizeof(history), &f.diag), INSITU_ARG, "no state 'histories'");
-    expect(&f, insitu_state_read(f.state, "history", history, 31, &f.diag), INSITU_SHAPE, "state 'history' has 32 bytes where 31 were given");
-    expect(&f, insitu_state_tensor(f.state, 3, &tensor, &f.diag), INSITU_ARG, "state 3 does not exist: the engine has 3");
+    expect(&f, insitu_state_read(f.state, "histories", history, sizeof(history), &f.diag), INSITU_ARG,
+           "no state 'histories'");
+    expect(&f, insitu_state_read(f.state, "history", history, 31, &f.diag), INSITU_SHAPE,
+           "state 'history' has 32 bytes where 31 were given");
+    expect(&f, insitu_state_tensor(f.state, 3, &tensor, &f.diag), INSITU_ARG,
+           "state 3 does not exist: the engine has 3");
     expect(&f, insitu_state_write(f.state, NULL, history, 32, &f.diag), INSITU_ARG, "no state");
     close_fixture(&f);
 }
@@ -132,19 +135,20 @@ static void files_that_do_not_fit_are_refused_and_change_nothing(void **state) {
         const char *words;
     } cases[] = {
         {"{" COUNTER "," HISTORY "}", INSITU_ARG, "no tensor 'cache'"},
-        {"{" COUNTER "," HISTORY ",\"other\":{\"dtype\":\"F32\",\"shape\":[4,8],\"data_offsets\":[40,168]}}", INSITU_ARG,
-         "the engine has no state 'other'"},
-        {"{" COUNTER "," HISTORY ",\"cache\":{\"dtype\":\"F16\",\"shape\":[8,8],\"data_offsets\":[40,168]}}", INSITU_ARG,
-         "state 'cache' of the file has another dtype than the engine's f32"},
-        {"{" COUNTER "," HISTORY ",\"cache\":{\"dtype\":\"F32\",\"shape\":[8,4],\"data_offsets\":[40,168]}}", INSITU_SHAPE,
-         "state 'cache' of the file has size 8 in dimension 0 where 4 was expected"},
-        {"{" COUNTER "," HISTORY ",\"cache\":{\"dtype\":\"F32\",\"shape\":[32],\"data_offsets\":[40,168]}}", INSITU_SHAPE,
-         "has 1 dimensions where 2 were expected"},
-        {"{" COUNTER "," HISTORY ",\"cache\":{\"dtype\":\"F32\",\"shape\":[4,8],\"data_offsets\":[140,268]}}", INSITU_FORMAT,
-         "tensor 'cache' does not lie in the state file"},
-        {"{" COUNTER "," HISTORY ",\"cache\":{\"dtype\":\"F32\",\"shape\":[4,8],\"data_offsets\":[40,160]}}", INSITU_FORMAT,
-         "has 120 bytes, which its shape does not need"},
-        {"{" COUNTER "," HISTORY ",\"cache\":{\"dtype\":\"F32\",\"shape\":[4,-8],\"data_offsets\":[40,168]}}", INSITU_FORMAT, "a size that is no number"},
+        {"{" COUNTER "," HISTORY ",\"other\":{\"dtype\":\"F32\",\"shape\":[4,8],\"data_offsets\":[40,168]}}",
+         INSITU_ARG, "the engine has no state 'other'"},
+        {"{" COUNTER "," HISTORY ",\"cache\":{\"dtype\":\"F16\",\"shape\":[8,8],\"data_offsets\":[40,168]}}",
+         INSITU_ARG, "state 'cache' of the file has another dtype than the engine's f32"},
+        {"{" COUNTER "," HISTORY ",\"cache\":{\"dtype\":\"F32\",\"shape\":[8,4],\"data_offsets\":[40,168]}}",
+         INSITU_SHAPE, "state 'cache' of the file has size 8 in dimension 0 where 4 was expected"},
+        {"{" COUNTER "," HISTORY ",\"cache\":{\"dtype\":\"F32\",\"shape\":[32],\"data_offsets\":[40,168]}}",
+         INSITU_SHAPE, "has 1 dimensions where 2 were expected"},
+        {"{" COUNTER "," HISTORY ",\"cache\":{\"dtype\":\"F32\",\"shape\":[4,8],\"data_offsets\":[140,268]}}",
+         INSITU_FORMAT, "tensor 'cache' does not lie in the state file"},
+        {"{" COUNTER "," HISTORY ",\"cache\":{\"dtype\":\"F32\",\"shape\":[4,8],\"data_offsets\":[40,160]}}",
+         INSITU_FORMAT, "has 120 bytes, which its shape does not need"},
+        {"{" COUNTER "," HISTORY ",\"cache\":{\"dtype\":\"F32\",\"shape\":[4,-8],\"data_offsets\":[40,168]}}",
+         INSITU_FORMAT, "a size that is no number"},
         {"{" COUNTER "," COUNTER "}", INSITU_FORMAT, "no JSON"},
         {"{\"__metadata__\":[]}", INSITU_FORMAT, "__metadata__ is not an object"},
         {"[]", INSITU_FORMAT, "no JSON object"},
@@ -236,8 +240,10 @@ static void only_the_written_page_is_touched(void **state) {
     must(&f, insitu_context_create(f.engine, &context, &f.diag));
     static float row[PAGE_FLOATS];
     int64_t position = 5, one[] = {1}, row_sizes[] = {1, PAGE_FLOATS};
-    insitu_tensor pos_tensor = {.data = &position, .device = {INSITU_DEVICE_CPU, 0}, .ndim = 1, .dtype = INSITU_DTYPE_I64, .shape = one};
-    insitu_tensor row_tensor = {.data = row, .device = {INSITU_DEVICE_CPU, 0}, .ndim = 2, .dtype = INSITU_DTYPE_F32, .shape = row_sizes};
+    insitu_tensor pos_tensor = {
+        .data = &position, .device = {INSITU_DEVICE_CPU, 0}, .ndim = 1, .dtype = INSITU_DTYPE_I64, .shape = one};
+    insitu_tensor row_tensor = {
+        .data = row, .device = {INSITU_DEVICE_CPU, 0}, .ndim = 2, .dtype = INSITU_DTYPE_F32, .shape = row_sizes};
     row[7] = 7;
     must(&f, insitu_context_set_input(context, 0, &pos_tensor, &f.diag));
     must(&f, insitu_context_set_input(context, 1, &row_tensor, &f.diag));
