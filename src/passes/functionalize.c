@@ -22,6 +22,8 @@
  * inputs of which one is written, a subgraph that writes its operand), FORMAT (a graph saved as functional that writes). */
 #include "passes/passes_int.h"
 
+#include "archive/archive.h" /* numbers of memory formats */
+
 typedef struct functionalizer {
     alias_sets sets;
     graph *graph;
@@ -135,11 +137,27 @@ static insitu_status make_view(functionalizer *state, const graph_node *node, al
     return INSITU_OK;
 }
 
+/* A contiguous clone of content, which has the given type. */
+static insitu_status make_clone(functionalizer *state, const graph_node *node, tensor_type type, value_id *content) {
+    shape_dense_strides(state->graph->symbols, &type.shape, type.strides);
+    type.offset = sym_int(state->graph->symbols, 0);
+    emission clone = {.target = "aten.clone.default",
+                      .type = &type,
+                      .source = node->source,
+                      .arg_count = 2,
+                      .args = {{"self", arg_value(*content)},
+                               {"memory_format", {.kind = ARG_MEMORY_FORMAT, .number = MEMORY_FORMAT_CONTIGUOUS}}}};
+    *content = NO_VALUE;
+    return emit_node(state->graph, &clone, state->sets.diag, content);
+}
+
 static insitu_status make_copy(functionalizer *state, const graph_node *node, alias_plan *plan, value_id operand,
                                value_id result) {
-    TRY(alias_read(&state->sets, alias_view_index(&state->sets, operand), NO_VALUE, node->source,
-                   &plan->copy.args[0].arg.value));
-    plan->copy.args[0].arg.kind = ARG_VALUE;
+    const tensor_type type = alias_view_of(&state->sets, operand)->step.type;
+    value_id content;
+    TRY(alias_read(&state->sets, alias_view_index(&state->sets, operand), NO_VALUE, node->source, &content));
+    if (plan->clones_first) TRY(make_clone(state, node, type, &content));
+    plan->copy.args[0].arg = arg_value(content);
     plan->copy.source = node->source;
     TRY(emit_node(state->graph, &plan->copy, state->sets.diag, &result));
     return alias_add_base(&state->sets, result, result);

@@ -78,7 +78,8 @@ typedef struct alias_plan { /* of one result */
     alias_verdict verdict;
     view_step steps[MAX_STEPS];
     uint32_t step_count;
-    emission copy; /* its argument self is left to the caller */
+    emission copy;     /* its argument self is left to the caller */
+    bool clones_first; /* COPY: of a contiguous clone of the argument */
 } alias_plan;
 /* operand: the recorded memory layout of the node's first tensor argument. */
 MUST_CHECK insitu_status view_plan(graph *graph, const graph_node *node, uint32_t result, const tensor_type *operand,

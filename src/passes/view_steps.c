@@ -171,6 +171,7 @@ static insitu_status plan_reshape(graph *graph, const tensor_type *operand, cons
     }
     if (always || view_is_possible(graph->symbols, operand, result)) return add_view(graph, plan, result);
     plan_copy(plan, "aten.view.default", result);
+    plan->clones_first = true;
     copy_arg(plan, "size", (graph_arg){0});
     return arg_of_sizes(graph, &result->shape, &plan->copy.args[1].arg);
 }
