@@ -64,14 +64,15 @@ def record(module, calls, names, mutated):
 
 
 def shorten(ep):
-    """Of the metadata only the last frame of each stack trace stays, without its folder: files differ by content alone."""
+    """Of the metadata only the model's last frame of each stack trace stays, without its folder: files differ by content
+    alone."""
     for part in ep.graph_module.modules():
         for node in part.graph.nodes:
             for key in set(node.meta) - KEPT_METADATA:
                 del node.meta[key]
             frames = re.findall(r'File "([^"]*)", (line \d+, in \S+\n[^\n]*)', node.meta.get("stack_trace") or "")
             if frames:
-                path, rest = frames[-1]
+                path, rest = ([frame for frame in frames if "/torch/" not in frame[0]] or frames)[-1]
                 node.meta["stack_trace"] = f'File "{path.rsplit("/", 1)[-1]}", {rest}'
     ep.example_inputs = None
 

@@ -17,7 +17,7 @@ static void print_help(const command *command, const option *options, size_t cou
         char left[64];
         snprintf(left, sizeof(left), "%s%s%s", options[i].name, options[i].value ? " " : "",
                  options[i].value ? options[i].value : "");
-        printf("  %-16s  %s\n", left, options[i].help);
+        printf("  %-18s  %s\n", left, options[i].help);
     }
 }
 

@@ -1,0 +1,33 @@
+"""Every example of docs/command-line.md runs."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import tensors
+from command import HERE, INSITU, inputs_of, program, stored
+
+
+class Examples(unittest.TestCase):
+    def test_examples(self):
+        text = (HERE.parent.parent / "docs" / "command-line.md").read_text()
+        lines = re.findall(r"^\$ (.*)$", text, re.M)
+        self.assertGreater(len(lines), 8)
+        io = stored("decoder")
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            shutil.copy(program("decoder"), folder / "decoder.pt2")
+            for call in range(2):
+                tensors.write(folder / f"step{call}.safetensors", inputs_of(io, call))
+            (folder / "bin").mkdir()
+            (folder / "bin" / "insitu").symlink_to(pathlib.Path(INSITU).resolve())
+            path = f"{folder / 'bin'}:{os.environ['PATH']}"
+            for line in lines:
+                done = subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, env={**os.environ, "PATH": path})
+                self.assertEqual(done.returncode, 0, f"{line}\n{done.stderr}")
+            for call in range(2):
+                self.assertIsNone(tensors.difference(io[f"call{call}.output.0"],
+                                                     tensors.read(folder / f"out{call}.safetensors")["output.0"]))

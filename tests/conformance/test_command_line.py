@@ -1,0 +1,212 @@
+"""The command's options, help, exit codes and outputs."""
+import json
+import pathlib
+import tempfile
+import unittest
+
+import tensors
+from command import HERE, Run, calls_of, inputs_of, insitu, is_sentence, must, program, stored
+
+COMMANDS = ("compile", "run", "explain", "inspect")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def engine(self, name, *options):
+        path = self.folder / f"{name}.insitu"
+        must("compile", program(name), "-o", path, *options)
+        return path
+
+    def calls(self, name):
+        io = stored(name)
+        return [inputs_of(io, call) for call in calls_of(io)]
+
+
+class Help(Case):
+    def test_texts(self):
+        self.assertEqual(must("--help").stdout, (HERE / "help" / "insitu.txt").read_text())
+        for name in COMMANDS:
+            done = must(name, "--help")
+            self.assertEqual(done.stdout, (HERE / "help" / f"{name}.txt").read_text())
+            self.assertEqual(done.stderr, "")
+            self.assertEqual(must(name, "whatever", "--help").stdout, done.stdout)
+
+    def test_every_option_is_documented(self):
+        text = (HERE.parent.parent / "docs" / "command-line.md").read_text()
+        for name in COMMANDS:
+            for line in (HERE / "help" / f"{name}.txt").read_text().splitlines():
+                if line.startswith("  -"):
+                    option = line.split("  ")[1].split(" ")[0]
+                    self.assertIn(f"`{option}", text, f"{name} {option}")
+
+
+class Usage(Case):
+    def wrong(self, *arguments, word=""):
+        done = insitu(*arguments)
+        self.assertEqual(done.returncode, 2, (arguments, done.stderr))
+        self.assertEqual(done.stdout, "")
+        self.assertIn(word, done.stderr)
+        return done.stderr
+
+    def test_usage_errors(self):
+        source, engine = program("rolled"), self.engine("rolled")
+        self.assertIn("usage: insitu COMMAND", self.wrong())
+        cases = [
+            ("nonsense",), ("-h",), ("--version",), ("bench", source), ("compare", source),
+            ("compile",), ("compile", source), ("compile", source, "-o"), ("compile", source, engine, "-o", "x"),
+            ("compile", source, "-o", "x", "-o", "y"), ("compile", source, "-o", "x", "--strict=1"),
+            ("compile", source, "-o", "x", "--strict", "--strict"), ("compile", source, "-o", "x", "--json"),
+            ("compile", source, "-o", "x", "--device", "cuda"), ("compile", source, "-o", "x", "--device", "cuda:0"),
+            ("compile", source, "-o", "x", "--device"), ("compile", source, "-o", "x", "--mutated-input", "a=b"),
+            ("compile", source, "-o", "x", "--state", "caller"), ("compile", source, "-o", "x", "--bounds", "strict"),
+            ("compile", source, "-o", "x", "--no-fuse"),
+            ("run",), ("run", source), ("run", source, "--input"), ("run", source, "--output", "x", "--input", "y"),
+            ("run", source, "--input", "x", "--output", "y", "--output", "z"), ("run", source, "--input", "x", "--save-state"),
+            ("run", engine, "--input", "x", "--strict"), ("run", engine, "--input", "x", "--no-inplace"),
+            ("run", source, "--input", "x", "--device", "gpu"), ("run", source, "--input", "x", "--load-state", "a", "--load-state", "b"),
+            ("explain",), ("explain", source, engine), ("explain", source, "--strict"), ("explain", source, "--html"),
+            ("inspect",), ("inspect", source, "--verify"), ("inspect", source, "--what"),
+        ]
+        for case in cases:
+            with self.subTest(case):
+                text = self.wrong(*case)
+                if case[0] in COMMANDS:
+                    self.assertTrue(is_sentence(text), text)
+        self.assertFalse(pathlib.Path("x").exists())
+
+    def test_words(self):
+        source = program("rolled")
+        self.wrong("compile", source, "-o", "x", "--device", "cuda:1", word="cuda:1")
+        self.wrong("run", source, "--output", "here", "--input", "x", word="here")
+        self.wrong("run", source, "--bounds=strict", word="--bounds")
+
+    def test_forms_of_options(self):
+        """Before or after the file, with = or without."""
+        must("compile", "--strict", "-o", self.folder / "a", "--device=cpu", program("history"))
+        must("compile", program("history"), f"-o={self.folder / 'b'}", "--device", "cpu")
+        self.assertEqual((self.folder / "a").read_bytes(), (self.folder / "b").read_bytes())
+
+
+class Compile(Case):
+    def test_quiet(self):
+        done = must("compile", program("history"), "-o", self.folder / "x")
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+
+    def test_strict(self):
+        done = insitu("compile", program("swapped"), "-o", self.folder / "x", "--strict")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr, "first|second")
+        self.assertFalse((self.folder / "x").exists())
+        must("compile", program("history"), "-o", self.folder / "x", "--strict")
+
+    def test_no_inplace(self):
+        report = json.loads(must("explain", self.engine("history", "--no-inplace"), "--json").stdout)["report"]
+        self.assertEqual([row["in_place"] for row in report], [False])
+        report = json.loads(must("explain", self.engine("history"), "--json").stdout)["report"]
+        self.assertEqual([row["in_place"] for row in report], [True])
+
+    def test_place_that_cannot_be_written(self):
+        done = insitu("compile", program("history"), "-o", self.folder / "no" / "x")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(is_sentence(done.stderr), done.stderr)
+
+
+class RunCommand(Case):
+    def test_stats(self):
+        run = Run(program("decoder"), self.calls("decoder"), self.folder / "run").must()
+        keys = ["call", "seconds", "weight_bytes_read", "state_bytes_written", "state_bytes_moved", "state_bytes_copied",
+                "state_bytes_saved", "output_bytes_copied", "arena_bytes"]
+        self.assertEqual([list(row) for row in run.stats], [keys] * 3)
+        self.assertEqual([row["call"] for row in run.stats], [0, 1, 2])
+        for row in run.stats:
+            self.assertGreater(row["seconds"], 0)
+            self.assertGreater(row["weight_bytes_read"], 10000)
+            self.assertGreater(row["arena_bytes"], 0)
+            self.assertEqual(row["state_bytes_saved"], 0)
+
+    def test_without_outputs(self):
+        for i, inputs in enumerate(self.calls("rolled")):
+            tensors.write(self.folder / f"in{i}", inputs)
+        done = must("run", program("rolled"), "--input", self.folder / "in0", "--input", self.folder / "in1", "--output",
+                    self.folder / "out1")
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+        both = Run(program("rolled"), self.calls("rolled")[:2], self.folder / "run").must()
+        self.assertEqual(tensors.read(self.folder / "out1"), both.outputs[1])
+
+    def test_bytes_written_do_not_depend_on_capacity(self):
+        for name in ("cached_64", "cached_4096"):
+            run = Run(program(name, "aten"), self.calls(name), self.folder / name).must()
+            self.assertEqual([row["state_bytes_written"] for row in run.stats], [16] * 3)
+
+    def test_results_that_are_states_and_inputs(self):
+        """A state, an input and a view are written dense, whatever their strides."""
+        run = Run(program("results"), self.calls("results"), self.folder / "run").must()
+        self.assertNotIn("output.3", run.outputs[0])
+        self.assertEqual(tensors.values(run.outputs[0]["output.7"]), [5])
+        self.assertEqual(run.outputs[2]["output.6"], run.state["total"])
+
+    def test_failed_call(self):
+        """Earlier outputs are there, and the state is that of the last good call."""
+        calls = self.calls("two_caches")
+        bad = {**calls[1], "second": tensors.make("I64", (1,), [8])}
+        run = Run(program("two_caches"), [calls[0], bad, calls[2]], self.folder / "run")
+        self.assertEqual(run.done.returncode, 1)
+        self.assertTrue(is_sentence(run.done.stderr), run.done.stderr)
+        self.assertIn("call 1", run.done.stderr)
+        good = Run(program("two_caches"), calls[:1], self.folder / "good").must()
+        self.assertEqual(run.outputs, [good.outputs[0], None, None])
+        self.assertEqual(run.state, good.state)
+        self.assertEqual(len(run.stats), 1)
+
+
+class Print(Case):
+    def test_explain(self):
+        for source in (program("history"), program("history", "aten"), self.engine("history")):
+            text = must("explain", source).stdout.splitlines()
+            self.assertRegex(text[0], r"^state +shape +update +bytes written/call +verdict$")
+            self.assertRegex(text[1], r"^history +f32\[1,4,12\] +shift_update.* +in place \(moves 160\)$")
+            self.assertEqual(len(text), 2)
+            row, = json.loads(must("explain", source, "--json").stdout)["report"]
+            self.assertEqual((row["name"], row["type"], row["in_place"]), ("history", "f32[1,4,12]", True))
+            self.assertEqual((row["bytes_moved"], row["bytes_copied"]), (160, 0))
+
+    def test_explain_names_the_reader(self):
+        text = must("explain", program("swapped")).stdout
+        self.assertIn("COPIED 24 bytes: ", text)
+
+    def test_all_caches_in_place(self):
+        for form in ("train", "aten", "core"):
+            report = json.loads(must("explain", program("decoder", form), "--json").stdout)["report"]
+            self.assertEqual([row["name"] for row in report],
+                             [f"layers.{i}.attention.{kind}_cache" for i in range(2) for kind in ("key", "value")])
+            self.assertEqual([(row["in_place"], row["bytes_written"]) for row in report], [(True, 32)] * 4)
+
+    def test_inspect(self):
+        for source in (program("sizes"), self.engine("sizes")):
+            text = must("inspect", source).stdout
+            for word in ("inputs\n", "outputs\n", "states\n", "plan\n", "lengths: i64", "output.2: number", "step 0 "):
+                self.assertIn(word, text)
+            parsed = json.loads(must("inspect", source, "--json").stdout)
+            self.assertEqual([row["name"] for row in parsed["inputs"]], ["x", "lengths"])
+            self.assertEqual(parsed["inputs"][0]["min_sizes"], [1, 2, 4])
+            self.assertEqual(parsed["inputs"][0]["max_sizes"], [64, 32, 4])
+            self.assertTrue(parsed["plan"]["steps"])
+
+    def test_inspect_aliases(self):
+        text = must("inspect", program("input_caches")).stdout
+        self.assertIn("written in place", text)
+        self.assertIn("is input 'keys'", text)
+
+    def test_log_goes_to_stderr(self):
+        import os
+        import subprocess
+
+        from command import INSITU
+        done = subprocess.run([INSITU, "explain", program("history"), "--json"], capture_output=True, text=True,
+                              env={**os.environ, "INSITU_DUMP": "network"})
+        self.assertIn("shift_update", done.stderr)
+        json.loads(done.stdout)
