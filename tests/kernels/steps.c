@@ -153,13 +153,13 @@ insitu_status steps_run(steps *steps, insitu_diag *diag) {
     return backend_cpu()->run(steps->prepared, &call, diag);
 }
 
-void step_run_row(steps *steps, const bound_step *step, const kernel_row *row, uint32_t threads) {
+bool step_run_row(steps *steps, const bound_step *step, const kernel_row *row, uint32_t threads) {
     bool failed = false;
     size_t bytes = row->workspace(step);
     void *data = NULL;
     reason why;
     if (row->maker->make) {
-        assert_true(row->maker->make(step, &steps->arena, threads, &data, &bytes, &why));
+        if (!row->maker->make(step, &steps->arena, threads, &data, &bytes, &why)) return false;
         threads = 1;
     }
     char *workspace = memory_alloc_aligned(bytes + 64, 64);
@@ -172,6 +172,7 @@ void step_run_row(steps *steps, const bound_step *step, const kernel_row *row, u
     if (row->maker->release) row->maker->release(data);
     memory_free(workspace);
     assert_false(failed);
+    return true;
 }
 
 const kernel_row *step_reference(const bound_step *step) {
@@ -186,7 +187,7 @@ const kernel_row *step_reference(const bound_step *step) {
 
 void steps_run_reference(steps *steps) {
     const bound_step *step = &steps->bound_steps[steps->bound.step_count - 1];
-    step_run_row(steps, step, step_reference(step), 1);
+    assert_true(step_run_row(steps, step, step_reference(step), 1));
     steps_assert_guards(steps);
 }
 

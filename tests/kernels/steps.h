@@ -53,8 +53,8 @@ void step_list(steps *steps, bound_step *step, attr_id id, uint32_t count, const
 /* Prepares for so many threads; run runs the prepared steps. */
 insitu_status steps_prepare(steps *steps, uint32_t threads, insitu_diag *diag);
 insitu_status steps_run(steps *steps, insitu_diag *diag);
-/* Calls one row on one step as so many threads would, one after another. */
-void step_run_row(steps *steps, const bound_step *step, const kernel_row *row, uint32_t threads);
+/* Calls one row on one step as so many threads would, one after another. False: its library declines the step. */
+bool step_run_row(steps *steps, const bound_step *step, const kernel_row *row, uint32_t threads);
 /* The reference row that takes the step; fails the test if none does. */
 const kernel_row *step_reference(const bound_step *step);
 /* Runs the last step by its reference row on one thread. */

@@ -52,20 +52,23 @@ static void check_rows(steps *steps) {
     char *expected = memory_alloc(bytes), *first = memory_alloc(bytes);
     assert_true(expected && first);
     memset(memory, 0xa5, bytes);
-    step_run_row(steps, step, step_reference(step), 1);
+    assert_true(step_run_row(steps, step, step_reference(step), 1));
     memcpy(expected, memory, bytes);
     for (uint32_t i = 0; i < kernel_row_count; i++) {
         const kernel_row *row = &kernel_rows[i];
         reason why;
         if (kernel_is_reference(row) || !kernel_accepts(row, step, &why)) continue;
-        visited[i] = true;
-        for (uint32_t threads = 1; threads <= 3; threads++) {
+        bool own = row->maker->make == NULL; /* a library's bits may depend on the number of threads */
+        bool taken = true;
+        for (uint32_t threads = 1; threads <= 3 && taken; threads++) {
             memset(memory, 0xa5, bytes);
-            step_run_row(steps, step, row, threads);
+            taken = step_run_row(steps, step, row, threads);
             steps_assert_guards(steps);
             if (threads == 1) memcpy(first, memory, bytes);
-            assert_memory_equal(first, memory, bytes);
+            if (own) assert_memory_equal(first, memory, bytes);
         }
+        if (!taken) continue;
+        visited[i] = true;
         compare(row, (const float *)(const void *)expected, (const float *)(const void *)memory,
                 (int64_t)(bytes / sizeof(float)));
     }
@@ -121,7 +124,7 @@ static void test_unary_accuracy(void **unused) {
         for (uint32_t i = 0; i < kernel_row_count; i++) {
             reason why;
             if (kernel_is_reference(&kernel_rows[i]) || !kernel_accepts(&kernel_rows[i], steps.bound_steps, &why)) continue;
-            step_run_row(&steps, steps.bound_steps, &kernel_rows[i], 1);
+            assert_true(step_run_row(&steps, steps.bound_steps, &kernel_rows[i], 1));
             for (int32_t n = 0; n < COUNT; n++) {
                 if (isnan(expected[n]) ? isnan(to[n]) : expected[n] == to[n]) continue;
                 if (!(fabs((double)to[n] - (double)expected[n]) <= 4e-7 * fabs((double)expected[n]) + 1e-37))
@@ -246,6 +249,38 @@ static void test_matmul(void **unused) {
                 }
 }
 
+static void conv_case(uint32_t spatial, int64_t groups, int64_t stride, int64_t dilation, bool transposed) {
+    steps steps;
+    steps_init(&steps);
+    int64_t in = 4, out = 6, length = 9, kernel = 3, padding = 1, taps = dilation * (kernel - 1) + 1;
+    int64_t result = transposed ? (length - 1) * stride - 2 * padding + taps : (length + 2 * padding - taps) / stride + 1;
+    int64_t x[5] = {2, in}, w[5] = {transposed ? in : out, (transposed ? out : in) / groups}, r[5] = {2, out};
+    for (uint32_t i = 2; i < spatial + 2; i++) x[i] = length, w[i] = kernel, r[i] = result;
+    bound_operand operands[] = {filled(&steps, STORAGE_INPUT, spatial + 2, x, RANDOM),
+                                filled(&steps, STORAGE_WEIGHT, spatial + 2, w, RANDOM),
+                                filled(&steps, STORAGE_WEIGHT, 1, &out, RANDOM)};
+    bound_operand to = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, spatial + 2, r);
+    bound_step *step = steps_add(&steps, LAYER_CONV, &to, 1, operands, stride == 1 ? 2 : 3);
+    step_int(step, ATTR_TRANSPOSED, transposed);
+    step_int(step, ATTR_GROUPS, groups);
+    step_list(&steps, step, ATTR_PADDING, spatial, SIZES(padding, padding, padding));
+    step_list(&steps, step, ATTR_STRIDE, spatial, SIZES(stride, stride, stride));
+    step_list(&steps, step, ATTR_DILATION, spatial, SIZES(dilation, dilation, dilation));
+    check_rows(&steps);
+    steps_release(&steps);
+}
+
+static void test_conv(void **unused) {
+    (void)unused;
+    for (uint32_t spatial = 1; spatial <= 2; spatial++)
+        for (int64_t groups = 1; groups <= 2; groups++)
+            for (int64_t stride = 1; stride <= 2; stride++)
+                for (int64_t dilation = 1; dilation <= 2; dilation++) {
+                    conv_case(spatial, groups, stride, dilation, false);
+                    conv_case(spatial, groups, stride, dilation, true);
+                }
+}
+
 static bound_operand random_mask(steps *steps, dtype type, const int64_t *sizes) {
     bound_operand mask = steps_tensor(steps, STORAGE_INPUT, type, 4, sizes);
     char *data = steps_data(steps, &mask);
@@ -291,11 +326,27 @@ static void test_attention(void **unused) {
             }
 }
 
+/* False if the library of the row isn't installed: it declines any product. */
+static bool has_library(const kernel_row *row) {
+    steps steps;
+    steps_init(&steps);
+    bound_operand x = filled(&steps, STORAGE_INPUT, 3, SIZES(1, 4, 4), RANDOM);
+    bound_operand to = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 3, SIZES(1, 4, 4));
+    const bound_step *step = steps_add(&steps, LAYER_MATMUL, &to, 1, (bound_operand[]){x, x}, 2);
+    bool present = false;
+    for (uint32_t i = 0; i < kernel_row_count; i++)
+        if (kernel_rows[i].layer == LAYER_MATMUL && strcmp(kernel_rows[i].name, row->name) == 0)
+            present |= step_run_row(&steps, step, &kernel_rows[i], 1);
+    steps_release(&steps);
+    return present;
+}
+
 static void test_every_row_was_visited(void **unused) {
     (void)unused;
     assert_true(kernel_row_count <= COUNT_OF(visited));
     for (uint32_t i = 0; i < kernel_row_count; i++) {
         const kernel_row *row = &kernel_rows[i];
+        if (row->maker->make && !has_library(row)) continue;
         if (!kernel_is_reference(row) && isa_present(row->isa) && !visited[i])
             fail_msg("no case ran the row %s %s (%s)", layer_info_of(row->layer)->name, row->name, isa_name(row->isa));
     }
@@ -305,7 +356,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unary),  cmocka_unit_test(test_unary_accuracy),  cmocka_unit_test(test_binary),
         cmocka_unit_test(test_where),  cmocka_unit_test(test_rows_of_numbers), cmocka_unit_test(test_matmul),
-        cmocka_unit_test(test_attention), cmocka_unit_test(test_every_row_was_visited),
+        cmocka_unit_test(test_conv),   cmocka_unit_test(test_attention), cmocka_unit_test(test_every_row_was_visited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,6 +169,20 @@ static inline int64_t index_inside(int64_t index, int64_t extent, bool wrap) {
     return index < extent ? index : extent - 1;
 }
 
+/* ---- products (product.c) ---- */
+typedef struct product { /* strides in elements */
+    int64_t rows, columns, depth, batches;
+    int64_t a_row, a_column, b_row, b_column, r_row, r_column, bias_column;
+    uint32_t batch_rank;
+    int64_t batch_sizes[MAX_RANK], a_batch[MAX_RANK], b_batch[MAX_RANK], r_batch[MAX_RANK];
+} product;
+typedef struct product_data { /* of one batch, f32; bias NULL: none */
+    const float *a, *b, *bias;
+    float *r;
+} product_data;
+void product_of(const bound_step *step, product *out); /* of a matmul whose shapes fit */
+product_data product_at(const kernel_call *call, const product *product, int64_t batch);
+
 /* ---- what every kernel of a layer requires of shapes and dtypes ---- */
 bool matmul_shapes_fit(const bound_step *step, reason *why);
 bool conv_fits(const bound_step *step, reason *why);

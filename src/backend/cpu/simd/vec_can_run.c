@@ -82,13 +82,15 @@ bool vec_softmax_can_run(const bound_step *step, reason *why) {
 /* ---- products ---- */
 bool vec_matvec_can_run(const bound_step *step, reason *why) {
     if (!matmul_shapes_fit(step, why)) return false;
-    const bound_operand *a = &step->operands[0], *b = &step->operands[1], *r = &step->results[0];
-    uint32_t m = a->rank - 2, n = a->rank - 1;
-    if (a->sizes[m] > MATVEC_ROWS) return decline(why, "it takes up to %d rows", (int)MATVEC_ROWS);
-    if (a->sizes[n] > 1 && a->strides[n] != 1) return decline(why, "the rows of operand 0 are strided");
-    bool by_columns = b->strides[m] == 1 || b->sizes[m] <= 1, by_rows = b->strides[n] == 1 || b->sizes[n] <= 1;
+    product product;
+    product_of(step, &product);
+    if (product.rows > MATVEC_ROWS) return decline(why, "it takes up to %d rows", (int)MATVEC_ROWS);
+    if (product.depth > 1 && product.a_column != 1) return decline(why, "the rows of operand 0 are strided");
+    bool by_columns = product.b_row == 1 || product.depth <= 1;
+    bool by_rows = product.b_column == 1 || product.columns <= 1;
     if (!by_columns && !by_rows) return decline(why, "operand 1 is dense along neither dimension");
-    if (!by_columns && r->sizes[n] > 1 && r->strides[n] != 1) return decline(why, "the result's rows are strided");
+    if (!by_columns && product.columns > 1 && product.r_column != 1)
+        return decline(why, "the result's rows are strided");
     return true;
 }
 

@@ -70,42 +70,35 @@ static void block_product(const gemm_block *block, matrix a, matrix b) {
     }
 }
 
+static void store_block(const gemm_block *block, const product *product, product_data data, int64_t row,
+                        int64_t column) {
+    float *to = data.r + row * product->r_row + column * product->r_column;
+    for (int64_t x = 0; x < block->rows; x++) {
+        for (int64_t y = 0; y < block->columns; y++) {
+            float value = block->sums[x * GEMM_COLUMNS + y];
+            if (data.bias) value += data.bias[(column + y) * product->bias_column];
+            to[x * product->r_row + y * product->r_column] = value;
+        }
+    }
+}
+
 void VEC(vec_gemm)(const kernel_call *call) {
-    const bound_step *step = call->step;
-    const bound_operand *a = &step->operands[0], *b = &step->operands[1], *r = &step->results[0];
-    const bound_operand *bias = step->operand_count == 3 ? &step->operands[2] : NULL;
-    uint32_t m = r->rank - 2, n = r->rank - 1;
-    int64_t row_blocks = (r->sizes[m] + GEMM_ROWS - 1) / GEMM_ROWS, batches = 1, begin, end;
-    int64_t column_blocks = (r->sizes[n] + GEMM_COLUMNS - 1) / GEMM_COLUMNS;
-    for (uint32_t i = 0; i < m; i++) batches *= r->sizes[i];
-    gemm_block block = {.depth = a->sizes[n], .packed_a = (float *)(void *)call->workspace};
+    product product;
+    product_of(call->step, &product);
+    int64_t row_blocks = (product.rows + GEMM_ROWS - 1) / GEMM_ROWS, begin, end;
+    int64_t column_blocks = (product.columns + GEMM_COLUMNS - 1) / GEMM_COLUMNS;
+    gemm_block block = {.depth = product.depth, .packed_a = (float *)(void *)call->workspace};
     block.packed_b = block.packed_a + GEMM_ROWS * GEMM_DEPTH;
     block.sums = block.packed_b + GEMM_COLUMNS * GEMM_DEPTH;
-    call_share(call, batches * row_blocks * column_blocks, 1, &begin, &end);
+    call_share(call, product.batches * row_blocks * column_blocks, 1, &begin, &end);
     for (int64_t i = begin; i < end; i++) {
         int64_t row = i % row_blocks * GEMM_ROWS, column = i / row_blocks % column_blocks * GEMM_COLUMNS;
-        matrix left = {(const float *)(const void *)operand_data(call, a) + row * a->strides[m], a->strides[m],
-                       a->strides[n]};
-        matrix right = {(const float *)(const void *)operand_data(call, b) + column * b->strides[n], b->strides[m],
-                        b->strides[n]};
-        float *to = (float *)(void *)operand_data(call, r) + row * r->strides[m] + column * r->strides[n];
-        int64_t rest = i / row_blocks / column_blocks;
-        for (uint32_t k = m; k-- > 0; rest /= r->sizes[k]) {
-            int64_t at = rest % r->sizes[k];
-            left.data += at * a->strides[k];
-            right.data += at * b->strides[k];
-            to += at * r->strides[k];
-        }
-        block.rows = r->sizes[m] - row < GEMM_ROWS ? r->sizes[m] - row : GEMM_ROWS;
-        block.columns = r->sizes[n] - column < GEMM_COLUMNS ? r->sizes[n] - column : GEMM_COLUMNS;
+        product_data data = product_at(call, &product, i / row_blocks / column_blocks);
+        block.rows = product.rows - row < GEMM_ROWS ? product.rows - row : GEMM_ROWS;
+        block.columns = product.columns - column < GEMM_COLUMNS ? product.columns - column : GEMM_COLUMNS;
+        matrix left = {data.a + row * product.a_row, product.a_row, product.a_column};
+        matrix right = {data.b + column * product.b_column, product.b_row, product.b_column};
         block_product(&block, left, right);
-        for (int64_t x = 0; x < block.rows; x++) {
-            for (int64_t y = 0; y < block.columns; y++) {
-                float value = block.sums[x * GEMM_COLUMNS + y];
-                if (bias)
-                    value += ((const float *)(const void *)operand_data(call, bias))[(column + y) * bias->strides[0]];
-                to[x * r->strides[m] + y * r->strides[n]] = value;
-            }
-        }
+        store_block(&block, &product, data, row, column);
     }
 }

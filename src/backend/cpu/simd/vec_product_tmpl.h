@@ -89,72 +89,47 @@ static void row_block(const float *a, const float *b, int64_t b_stride, int64_t 
     if (tail) vec_store_part(out + full * VEC_WIDTH, sums[full], tail);
 }
 
-typedef struct matvec {
-    const float *a, *b, *bias; /* of one batch */
-    float *r;
-    int64_t rows, depth;
-    int64_t a_stride, b_step, b_stride, r_stride, r_step, bias_step; /* b_step along K, b_stride along N */
-} matvec;
-
 /* Columns [begin, end) of one batch. */
-static void matvec_dots(const matvec *product, int64_t begin, int64_t end) {
+static void matvec_dots(const product *product, product_data data, int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; n += 4) {
         int32_t columns = end - n < 4 ? (int32_t)(end - n) : 4;
         for (int64_t m = 0; m < product->rows; m += 2) {
             int32_t rows = product->rows - m < 2 ? 1 : 2;
             float out[4][4];
-            dot_any(product->a + m * product->a_stride, product->a_stride, product->b + n * product->b_stride,
-                    product->b_stride, product->depth, rows, columns, out);
+            dot_any(data.a + m * product->a_row, product->a_row, data.b + n * product->b_column, product->b_column,
+                    product->depth, rows, columns, out);
             for (int32_t r = 0; r < rows; r++)
                 for (int32_t c = 0; c < columns; c++)
-                    product->r[(m + r) * product->r_stride + (n + c) * product->r_step] =
-                        product->bias ? out[r][c] + product->bias[(n + c) * product->bias_step] : out[r][c];
+                    data.r[(m + r) * product->r_row + (n + c) * product->r_column] =
+                        data.bias ? out[r][c] + data.bias[(n + c) * product->bias_column] : out[r][c];
         }
     }
 }
 
-static void matvec_rows(const matvec *product, int64_t begin, int64_t end) {
+static void matvec_rows(const product *product, product_data data, int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; n += 4 * VEC_WIDTH) {
         int64_t columns = end - n < 4 * VEC_WIDTH ? end - n : 4 * VEC_WIDTH;
         for (int64_t m = 0; m < product->rows; m++) {
-            float *to = product->r + m * product->r_stride + n;
-            row_block(product->a + m * product->a_stride, product->b + n, product->b_step, product->depth, columns,
-                      to, false);
-            if (product->bias)
-                for (int64_t c = 0; c < columns; c++) to[c] += product->bias[(n + c) * product->bias_step];
+            float *to = data.r + m * product->r_row + n;
+            row_block(data.a + m * product->a_row, data.b + n, product->b_row, product->depth, columns, to, false);
+            if (data.bias)
+                for (int64_t c = 0; c < columns; c++) to[c] += data.bias[(n + c) * product->bias_column];
         }
     }
 }
 
 void VEC(vec_matvec)(const kernel_call *call) {
-    const bound_step *step = call->step;
-    const bound_operand *a = &step->operands[0], *b = &step->operands[1], *r = &step->results[0];
-    uint32_t m = r->rank - 2, n = r->rank - 1;
-    int64_t columns = r->sizes[n], units = (columns + MATVEC_GRAIN - 1) / MATVEC_GRAIN, batches = 1, begin, end;
-    for (uint32_t i = 0; i < m; i++) batches *= r->sizes[i];
-    matvec product = {.rows = r->sizes[m], .depth = a->sizes[n], .a_stride = a->strides[m], .b_step = b->strides[m],
-                      .b_stride = b->strides[n], .r_stride = r->strides[m], .r_step = r->strides[n]};
-    if (step->operand_count == 3) {
-        product.bias = (const float *)(const void *)operand_data(call, &step->operands[2]);
-        product.bias_step = step->operands[2].strides[0];
-    }
-    bool dots = b->strides[m] == 1 || b->sizes[m] <= 1;
-    call_share(call, batches * units, 1, &begin, &end);
+    product product;
+    product_of(call->step, &product);
+    int64_t units = (product.columns + MATVEC_GRAIN - 1) / MATVEC_GRAIN, begin, end;
+    bool dots = product.b_row == 1 || product.depth <= 1;
+    call_share(call, product.batches * units, 1, &begin, &end);
     while (begin < end) {
         int64_t batch = begin / units, first = begin % units, last = end - batch * units;
         if (last > units) last = units;
-        product.a = (const float *)(const void *)operand_data(call, a);
-        product.b = (const float *)(const void *)operand_data(call, b);
-        product.r = (float *)(void *)operand_data(call, r);
-        int64_t rest = batch;
-        for (uint32_t i = m; i-- > 0; rest /= r->sizes[i]) {
-            int64_t at = rest % r->sizes[i];
-            product.a += at * a->strides[i];
-            product.b += at * b->strides[i];
-            product.r += at * r->strides[i];
-        }
-        int64_t stop = last * MATVEC_GRAIN < columns ? last * MATVEC_GRAIN : columns;
-        (dots ? matvec_dots : matvec_rows)(&product, first * MATVEC_GRAIN, stop);
+        int64_t stop = last * MATVEC_GRAIN < product.columns ? last * MATVEC_GRAIN : product.columns;
+        product_data data = product_at(call, &product, batch);
+        (dots ? matvec_dots : matvec_rows)(&product, data, first * MATVEC_GRAIN, stop);
         begin += last - first;
     }
 }
