@@ -30,7 +30,7 @@ for library in insitu insitu_runtime; do
     env -u LD_LIBRARY_PATH "$prefix/static"
 done
 
-cmake -S "$here/consumer" -B "$prefix/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$compiler" >"$prefix/cmake.log" ||
+cmake -G Ninja -S "$here/consumer" -B "$prefix/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$compiler" >"$prefix/cmake.log" ||
     { cat "$prefix/cmake.log"; exit 1; }
 cmake --build "$prefix/consumer" >"$prefix/build.log" || { cat "$prefix/build.log"; exit 1; }
 for library in insitu runtime insitu_static runtime_static; do

@@ -115,7 +115,7 @@ static void test_unary_accuracy(void **unused) {
         bound_operand x = steps_tensor(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(COUNT));
         bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 1, SIZES(COUNT));
         float *from = steps_data(&steps, &x), *to = steps_data(&steps, &r);
-        for (int32_t i = 0; i < COUNT; i++) from[i] = (float)(i - COUNT / 2) * (174.F / COUNT);
+        for (int32_t i = 0; i < COUNT; i++) from[i] = (float)(i - COUNT / 2) * (174.F / (float)COUNT);
         step_op(steps_add(&steps, LAYER_UNARY, &r, 1, &x, 1), ops[k]);
         float *expected = memory_alloc(COUNT * sizeof(float));
         assert_non_null(expected);
