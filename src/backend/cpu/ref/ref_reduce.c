@@ -1,5 +1,6 @@
 /* reduce, over any axes, and reduce_index, over one. Each result element folds its operands' elements in row-major
- * order of the reduced axes: floats in double (sums in eight lanes), integers in wrapping i64. */
+ * order of the reduced axes: floats in double (sums in eight lanes), integers in wrapping i64. Sums of fewer elements than
+ * there are lanes are taken one by one, rounded as PyTorch rounds them: it does so too, and the bits are then the same. */
 #include "backend/cpu/cpu_int.h"
 
 #include <math.h>
@@ -9,13 +10,16 @@ typedef struct fold {
     op_kind op;
     compute kind;
     double lanes[LANES], product, mean, best;
+    double in_order; /* the sum of the first LANES - 1 elements */
+    bool wide;       /* f64: PyTorch's running sum is no float */
     int64_t sum, int_product, int_best;
     int64_t position, best_position; /* elements seen; where the best was */
     bool any, all;
 } fold;
 
-static void fold_start(fold *fold, op_kind op, compute kind, double mean) {
-    *fold = (struct fold){.op = op, .kind = kind, .product = 1, .int_product = 1, .mean = mean, .all = true};
+static void fold_start(fold *fold, op_kind op, compute kind, bool wide, double mean) {
+    *fold = (struct fold){
+        .op = op, .kind = kind, .wide = wide, .product = 1, .int_product = 1, .mean = mean, .all = true};
 }
 
 static void fold_best(fold *fold, double value, bool larger) {
@@ -39,6 +43,10 @@ static void fold_doubles(fold *fold, const double *values, int64_t count) {
     op_kind op = fold->op;
     if (op == OP_SUM || op == OP_MEAN) {
         for (int64_t i = 0; i < count; i++) fold->lanes[i % LANES] += values[i];
+        for (int64_t i = 0; i < count && fold->position < LANES; i++, fold->position++) {
+            double sum = fold->in_order + values[i];
+            fold->in_order = fold->wide ? sum : (double)(float)sum;
+        }
     } else if (op == OP_VAR) {
         for (int64_t i = 0; i < count; i++) {
             double off = values[i] - fold->mean;
@@ -90,6 +98,8 @@ static void fold_elements(fold *fold, dtype type, const walk *inner, char *data)
 
 static double fold_sum(const fold *fold) {
     const double *lanes = fold->lanes;
+    bool few = fold->position < LANES && (fold->op == OP_SUM || fold->op == OP_MEAN);
+    if (few) return fold->in_order;
     return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
@@ -204,11 +214,11 @@ void ref_reduce(const kernel_call *call) {
             fold fold;
             double mean = 0;
             if (op == OP_VAR) {
-                fold_start(&fold, OP_SUM, COMPUTE_F64, 0);
+                fold_start(&fold, OP_SUM, COMPUTE_F64, true, 0);
                 fold_elements(&fold, type, &inner, data);
                 mean = fold_sum(&fold) / (double)total;
             }
-            fold_start(&fold, op, compute_of(type), mean);
+            fold_start(&fold, op, compute_of(type), type == DTYPE_F64, mean);
             fold_elements(&fold, type, &inner, data);
             fold_store(&fold, step->results[0].dtype, outer.data[1] + i * outer.step[1], total, correction);
         }
@@ -246,7 +256,7 @@ void ref_reduce_index(const kernel_call *call) {
     do {
         for (int64_t i = 0; i < outer.run; i++) {
             fold fold;
-            fold_start(&fold, attr_op(step), compute_of(type), 0);
+            fold_start(&fold, attr_op(step), compute_of(type), true, 0);
             fold_elements(&fold, type, &inner, outer.data[0] + i * outer.step[0]);
             fold_store(&fold, type, outer.data[1] + i * outer.step[1], 0, 0);
             element_store_int(DTYPE_I64, outer.data[2] + i * outer.step[2], fold.best_position);
