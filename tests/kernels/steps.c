@@ -8,8 +8,10 @@ void steps_init(steps *steps) {
     arena_init(&steps->arena);
     steps->plan.storages = steps->storages;
     steps->plan.steps = steps->plan_steps;
-    steps->bound = (bound_plan){.plan = &steps->plan, .steps = steps->bound_steps,
-                                .storage_bytes = steps->storage_bytes, .arena_offsets = steps->arena_offsets};
+    steps->bound = (bound_plan){.plan = &steps->plan,
+                                .steps = steps->bound_steps,
+                                .storage_bytes = steps->storage_bytes,
+                                .arena_offsets = steps->arena_offsets};
 }
 
 void steps_release(steps *steps) {
@@ -165,8 +167,13 @@ bool step_run_row(steps *steps, const bound_step *step, const kernel_row *row, u
     char *workspace = memory_alloc_aligned(bytes + 64, 64);
     assert_non_null(workspace);
     for (uint32_t i = 0; i < threads; i++) {
-        kernel_call call = {.step = step, .bases = steps->bases, .data = data, .workspace = workspace,
-                            .thread = i, .threads = threads, .failed = &failed};
+        kernel_call call = {.step = step,
+                            .bases = steps->bases,
+                            .data = data,
+                            .workspace = workspace,
+                            .thread = i,
+                            .threads = threads,
+                            .failed = &failed};
         row->run(&call);
     }
     if (row->maker->release) row->maker->release(data);

@@ -135,11 +135,15 @@ static void test_barriers(void **unused) {
     steps_add(&steps, LAYER_COPY, &t[5], 1, &t[1], 1); /* 5: writes what 4 wrote */
     bound_operand half = t[6];
     half.sizes[0] = WIDE / 2;
-    steps_add(&steps, LAYER_COPY, &half, 1, (bound_operand[]){{.storage = t[0].storage, .dtype = DTYPE_F32, .rank = 1,
-              .sizes = {WIDE / 2}, .strides = {1}}}, 1); /* 6: independent */
+    steps_add(&steps, LAYER_COPY, &half, 1,
+              (bound_operand[]){
+                  {.storage = t[0].storage, .dtype = DTYPE_F32, .rank = 1, .sizes = {WIDE / 2}, .strides = {1}}},
+              1); /* 6: independent */
     half.offset = WIDE / 2 * 4;
-    steps_add(&steps, LAYER_COPY, &half, 1, (bound_operand[]){{.storage = t[0].storage, .dtype = DTYPE_F32, .rank = 1,
-              .sizes = {WIDE / 2}, .strides = {1}}}, 1); /* 7: the other half */
+    steps_add(&steps, LAYER_COPY, &half, 1,
+              (bound_operand[]){
+                  {.storage = t[0].storage, .dtype = DTYPE_F32, .rank = 1, .sizes = {WIDE / 2}, .strides = {1}}},
+              1); /* 7: the other half */
     assert_int_equal(steps_prepare(&steps, 2, NULL), INSITU_OK);
     const bool expected[] = {false, false, true, false, true, true, false, false};
     for (uint32_t i = 0; i < COUNT_OF(expected); i++)
@@ -154,7 +158,8 @@ static void test_small_steps_are_one_threads(void **unused) {
     steps_init(&steps);
     bound_operand x = steps_tensor(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(8));
     bound_operand y = steps_tensor(&steps, STORAGE_ARENA, DTYPE_F32, 1, SIZES(8));
-    for (uint32_t i = 0; i < 4; i++) step_op(steps_add(&steps, LAYER_UNARY, i % 2 ? &x : &y, 1, i % 2 ? &y : &x, 1), OP_ABS);
+    for (uint32_t i = 0; i < 4; i++)
+        step_op(steps_add(&steps, LAYER_UNARY, i % 2 ? &x : &y, 1, i % 2 ? &y : &x, 1), OP_ABS);
     assert_int_equal(steps_prepare(&steps, 4, NULL), INSITU_OK);
     const program *program = steps.prepared;
     assert_int_equal(program->region_count, 1);
@@ -221,10 +226,14 @@ static void test_thread_limit(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_give_same_bits),      cmocka_unit_test(test_bounds_leave_state),
-        cmocka_unit_test(test_lowest_check_decides),        cmocka_unit_test(test_barriers),
-        cmocka_unit_test(test_small_steps_are_one_threads), cmocka_unit_test(test_run_allocates_nothing),
-        cmocka_unit_test(test_refusals),                    cmocka_unit_test(test_thread_limit),
+        cmocka_unit_test(test_threads_give_same_bits),
+        cmocka_unit_test(test_bounds_leave_state),
+        cmocka_unit_test(test_lowest_check_decides),
+        cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_small_steps_are_one_threads),
+        cmocka_unit_test(test_run_allocates_nothing),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_thread_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

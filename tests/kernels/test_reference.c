@@ -251,7 +251,8 @@ static void test_norms(void **unused) {
     step_int(step, ATTR_COUNT, 1);
     step_real(step, ATTR_EPS, 1e-5);
     steps_run_reference(&steps);
-    ASSERT_VALUES(&steps, r, -0.5257546, -1.3055060, -0.2202488, 7.3410277, -0.6832132, -1.0141828, 0.0070912, 7.0850965);
+    ASSERT_VALUES(&steps, r, -0.5257546, -1.3055060, -0.2202488, 7.3410277, -0.6832132, -1.0141828, 0.0070912,
+                  7.0850965);
     step = steps_add(&steps, LAYER_RMS_NORM, &r, 1, operands, 2);
     step_int(step, ATTR_COUNT, 1);
     step_real(step, ATTR_EPS, 1e-6);
@@ -399,11 +400,10 @@ static void test_index(void **unused) {
     steps_init(&steps);
     double count[24];
     for (int32_t i = 0; i < 24; i++) count[i] = i;
-    bound_operand operands[] = {
-        steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(2, 3, 4), count),
-        steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(2), VALUES(1, 0)),
-        steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(2), VALUES(3, -1)),
-        steps_values(&steps, STORAGE_INPUT, DTYPE_I32, 2, SIZES(2, 1), VALUES(2, 0))};
+    bound_operand operands[] = {steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(2, 3, 4), count),
+                                steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(2), VALUES(1, 0)),
+                                steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(2), VALUES(3, -1)),
+                                steps_values(&steps, STORAGE_INPUT, DTYPE_I32, 2, SIZES(2, 1), VALUES(2, 0))};
     bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 2, SIZES(2, 3));
     bound_step *step = steps_add(&steps, LAYER_INDEX, &r, 1, operands, 3);
     step_list(&steps, step, ATTR_DIMS, 2, SIZES(0, 2));
@@ -416,9 +416,8 @@ static void test_index(void **unused) {
     step_int(step, ATTR_WRAP, 1);
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, r, 8, 9, 10, 11, 0, 1, 2, 3, 20, 21, 22, 23, 12, 13, 14, 15);
-    bound_operand gather[] = {
-        steps_values(&steps, STORAGE_INPUT, DTYPE_U8, 2, SIZES(2, 3), count),
-        steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 2, SIZES(2, 2), VALUES(2, 0, 1, 1))};
+    bound_operand gather[] = {steps_values(&steps, STORAGE_INPUT, DTYPE_U8, 2, SIZES(2, 3), count),
+                              steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 2, SIZES(2, 2), VALUES(2, 0, 1, 1))};
     r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_U8, 2, SIZES(2, 2));
     step_int(steps_add(&steps, LAYER_GATHER, &r, 1, gather, 2), ATTR_DIM, 1);
     steps_run_reference(&steps);
@@ -432,8 +431,8 @@ static void test_updates(void **unused) {
     steps_init(&steps);
     const double zeros[12] = {0};
     bound_operand x = steps_values(&steps, STORAGE_STATE, DTYPE_F32, 3, SIZES(2, 3, 2), zeros);
-    bound_operand source =
-        steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(2, 3, 2), VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+    bound_operand source = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(2, 3, 2),
+                                        VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
     bound_operand index = steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(3), VALUES(1, -1, 1));
     for (int32_t accumulate = 0; accumulate < 2; accumulate++) {
         bound_step *step = steps_add(&steps, LAYER_INDEX_UPDATE, &x, 1, (bound_operand[]){x, source, index}, 3);
@@ -471,17 +470,17 @@ static void test_shift(void **unused) {
             steps steps;
             steps_init(&steps);
             int64_t sizes[] = {3, 3};
-            double old[9], new[15], expected[9];
+            double old[9], fresh_values[15], expected[9];
             for (int32_t i = 0; i < 9; i++) old[i] = i;
-            for (int32_t i = 0; i < 15; i++) new[i] = 100 + i;
+            for (int32_t i = 0; i < 15; i++) fresh_values[i] = 100 + i;
             bound_operand x = steps_values(&steps, STORAGE_STATE, DTYPE_I32, 2, sizes, old);
             sizes[dim] = fresh;
-            bound_operand source = steps_values(&steps, STORAGE_INPUT, DTYPE_I32, 2, sizes, new);
+            bound_operand source = steps_values(&steps, STORAGE_INPUT, DTYPE_I32, 2, sizes, fresh_values);
             for (int64_t i = 0; i < 3; i++) {
                 for (int64_t k = 0; k < 3; k++) { /* line i along dim, element k of the last three of old and new */
                     int64_t at = k + fresh;
-                    double value = dim ? (at < 3 ? old[3 * i + at] : new[fresh * i + at - 3])
-                                       : (at < 3 ? old[3 * at + i] : new[3 * (at - 3) + i]);
+                    double value = dim ? (at < 3 ? old[3 * i + at] : fresh_values[fresh * i + at - 3])
+                                       : (at < 3 ? old[3 * at + i] : fresh_values[3 * (at - 3) + i]);
                     expected[dim ? 3 * i + k : 3 * k + i] = value;
                 }
             }
@@ -510,14 +509,22 @@ static void test_table(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unary),          cmocka_unit_test(test_binary_ints),
-        cmocka_unit_test(test_binary_floats),  cmocka_unit_test(test_binary_scalar_in_place),
-        cmocka_unit_test(test_sources_and_moves), cmocka_unit_test(test_reduce),
-        cmocka_unit_test(test_reduce_corners), cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_norms),          cmocka_unit_test(test_products),
-        cmocka_unit_test(test_conv),           cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_places),         cmocka_unit_test(test_index),
-        cmocka_unit_test(test_updates),        cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_unary),
+        cmocka_unit_test(test_binary_ints),
+        cmocka_unit_test(test_binary_floats),
+        cmocka_unit_test(test_binary_scalar_in_place),
+        cmocka_unit_test(test_sources_and_moves),
+        cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_reduce_corners),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_conv),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_index),
+        cmocka_unit_test(test_updates),
+        cmocka_unit_test(test_shift),
         cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,7 +123,8 @@ static void test_unary_accuracy(void **unused) {
         memcpy(expected, to, COUNT * sizeof(float));
         for (uint32_t i = 0; i < kernel_row_count; i++) {
             reason why;
-            if (kernel_is_reference(&kernel_rows[i]) || !kernel_accepts(&kernel_rows[i], steps.bound_steps, &why)) continue;
+            if (kernel_is_reference(&kernel_rows[i]) || !kernel_accepts(&kernel_rows[i], steps.bound_steps, &why))
+                continue;
             assert_true(step_run_row(&steps, steps.bound_steps, &kernel_rows[i], 1));
             for (int32_t n = 0; n < COUNT; n++) {
                 if (isnan(expected[n]) ? isnan(to[n]) : expected[n] == to[n]) continue;
@@ -253,7 +254,8 @@ static void conv_case(uint32_t spatial, int64_t groups, int64_t stride, int64_t 
     steps steps;
     steps_init(&steps);
     int64_t in = 4, out = 6, length = 9, kernel = 3, padding = 1, taps = dilation * (kernel - 1) + 1;
-    int64_t result = transposed ? (length - 1) * stride - 2 * padding + taps : (length + 2 * padding - taps) / stride + 1;
+    int64_t result =
+        transposed ? (length - 1) * stride - 2 * padding + taps : (length + 2 * padding - taps) / stride + 1;
     int64_t x[5] = {2, in}, w[5] = {transposed ? in : out, (transposed ? out : in) / groups}, r[5] = {2, out};
     for (uint32_t i = 2; i < spatial + 2; i++) x[i] = length, w[i] = kernel, r[i] = result;
     bound_operand operands[] = {filled(&steps, STORAGE_INPUT, spatial + 2, x, RANDOM),
@@ -354,9 +356,15 @@ static void test_every_row_was_visited(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unary),  cmocka_unit_test(test_unary_accuracy),  cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_where),  cmocka_unit_test(test_rows_of_numbers), cmocka_unit_test(test_matmul),
-        cmocka_unit_test(test_conv),   cmocka_unit_test(test_attention), cmocka_unit_test(test_every_row_was_visited),
+        cmocka_unit_test(test_unary),
+        cmocka_unit_test(test_unary_accuracy),
+        cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_where),
+        cmocka_unit_test(test_rows_of_numbers),
+        cmocka_unit_test(test_matmul),
+        cmocka_unit_test(test_conv),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_every_row_was_visited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

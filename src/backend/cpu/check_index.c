@@ -9,7 +9,8 @@ static void record(call_state *state, uint32_t thread, uint32_t step, int64_t po
     failure->position = position;
     failure->value = value;
     unsigned lowest = atomic_load(&state->failed_step);
-    while (step < lowest && !atomic_compare_exchange_weak(&state->failed_step, &lowest, step)) {}
+    while (step < lowest && !atomic_compare_exchange_weak(&state->failed_step, &lowest, step)) {
+    }
 }
 
 void check_index(const kernel_call *call, uint32_t step, call_state *state) {

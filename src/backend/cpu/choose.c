@@ -51,8 +51,7 @@ bool kernel_accepts(const kernel_row *row, const bound_step *step, reason *why) 
 
 static void describe_operand(const bound_operand *operand, text *out) {
     text_printf(out, "%s[", dtype_name(operand->dtype));
-    for (uint32_t i = 0; i < operand->rank; i++)
-        text_printf(out, "%s%lld", i ? "," : "", (long long)operand->sizes[i]);
+    for (uint32_t i = 0; i < operand->rank; i++) text_printf(out, "%s%lld", i ? "," : "", (long long)operand->sizes[i]);
     text_printf(out, "]");
 }
 

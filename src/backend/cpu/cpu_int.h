@@ -11,10 +11,10 @@
 typedef struct kernel_call {
     const bound_step *step;
     void *const *bases;
-    const void *data;  /* what the row's make built at prepare, or NULL */
-    char *workspace;   /* of this thread alone, as many bytes as the row asked for, aligned to 64 */
+    const void *data; /* what the row's make built at prepare, or NULL */
+    char *workspace;  /* of this thread alone, as many bytes as the row asked for, aligned to 64 */
     uint32_t thread, threads;
-    bool *failed;      /* set by a kernel whose library refused to run */
+    bool *failed; /* set by a kernel whose library refused to run */
 } kernel_call;
 
 typedef struct reason { /* why a kernel declined */

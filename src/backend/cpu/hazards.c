@@ -34,11 +34,11 @@ static access access_of(const bound_plan *bound, const bound_operand *operand, b
     return access;
 }
 
-static bool conflicts(const hazards *hazards, const access *new) {
+static bool conflicts(const hazards *hazards, const access *other) {
     for (uint32_t i = 0; i < hazards->count; i++) {
         const access *old = &hazards->accesses[i];
-        if (old->space == new->space && old->begin < new->end && new->begin < old->end &&
-            (old->writes || new->writes) && !(old->alone && new->alone))
+        if (old->space == other->space && old->begin < other->end && other->begin < old->end &&
+            (old->writes || other->writes) && !(old->alone && other->alone))
             return true;
     }
     return false;

@@ -5,9 +5,9 @@
 #include "core/backend.h"
 
 typedef struct access {
-    uint64_t space;       /* bytes of two spaces never meet */
-    int64_t begin, end;   /* bytes [begin, end) */
-    bool writes, alone;   /* alone: by thread 0 only */
+    uint64_t space;     /* bytes of two spaces never meet */
+    int64_t begin, end; /* bytes [begin, end) */
+    bool writes, alone; /* alone: by thread 0 only */
 } access;
 typedef struct hazards {
     const bound_plan *bound;

@@ -18,6 +18,7 @@
 #define LIBRARY_NAME "libdnnl.so." STRING(DNNL_VERSION_MAJOR)
 
 /* ---- the library ---- */
+/* clang-format off */
 #define COMMON_FUNCTIONS(X)                                                                                            \
     X(engine_create) X(engine_destroy) X(stream_create) X(stream_destroy) X(stream_wait) X(memory_create)              \
     X(memory_destroy) X(primitive_create) X(primitive_destroy) X(primitive_execute) X(primitive_desc_destroy)          \
@@ -32,6 +33,7 @@
     X(memory_desc_init_by_strides) X(matmul_desc_init) X(dilated_convolution_forward_desc_init)                        \
     X(dilated_deconvolution_forward_desc_init) X(primitive_desc_create)
 #endif
+/* clang-format on */
 
 typedef struct library {
 #define X(name) __typeof__(&dnnl_##name) name;
@@ -86,9 +88,8 @@ static memory_layout layout_of(const onednn *data, argument which) {
 
 static bool make_layout(onednn *data, argument which, const layout *layout) {
     if (!layout->rank) return true;
-    data->has[which] = data->library.memory_desc_create_with_strides(&data->layouts[which], layout->rank,
-                                                                     layout->sizes, dnnl_f32,
-                                                                     layout->strides) == dnnl_success;
+    data->has[which] = data->library.memory_desc_create_with_strides(&data->layouts[which], layout->rank, layout->sizes,
+                                                                     dnnl_f32, layout->strides) == dnnl_success;
     return data->has[which];
 }
 
@@ -101,8 +102,8 @@ static dnnl_status_t make_desc(onednn *data, const convolution *conv) {
                                                      data->attr);
     if (conv->transposed)
         return library->deconvolution_forward_primitive_desc_create(
-            &data->desc, data->engine, dnnl_forward_inference, dnnl_deconvolution_direct, source, weights, bias,
-            target, conv->strides, conv->dilation, conv->padding, conv->padding, data->attr);
+            &data->desc, data->engine, dnnl_forward_inference, dnnl_deconvolution_direct, source, weights, bias, target,
+            conv->strides, conv->dilation, conv->padding, conv->padding, data->attr);
     return library->convolution_forward_primitive_desc_create(
         &data->desc, data->engine, dnnl_forward_inference, dnnl_convolution_direct, source, weights, bias, target,
         conv->strides, conv->dilation, conv->padding, conv->padding, data->attr);
@@ -142,8 +143,8 @@ static dnnl_status_t make_desc(onednn *data, const convolution *conv) {
             conv->strides, conv->dilation, conv->padding, conv->padding);
     } else {
         status = library->dilated_convolution_forward_desc_init(
-            &convolution, dnnl_forward_inference, dnnl_convolution_direct, source, weights, bias, target,
-            conv->strides, conv->dilation, conv->padding, conv->padding);
+            &convolution, dnnl_forward_inference, dnnl_convolution_direct, source, weights, bias, target, conv->strides,
+            conv->dilation, conv->padding, conv->padding);
     }
     if (status != dnnl_success) return status;
     return library->primitive_desc_create(&data->desc, operation, data->attr, data->engine, NULL);

@@ -99,8 +99,7 @@ static insitu_status make_regions(program *program, const bound_plan *bound, are
     return INSITU_OK;
 }
 
-static insitu_status lay_out_workspace(program *program, size_t whole_workspace, size_t *out_bytes,
-                                       insitu_diag *diag) {
+static insitu_status lay_out_workspace(program *program, size_t whole_workspace, size_t *out_bytes, insitu_diag *diag) {
     size_t each, bytes;
     program->workspace_offset = sizeof(call_state) + program->threads * sizeof(check_failure);
     if (!checked_size_add(program->thread_workspace, CACHE_LINE - 1, &each)) goto overflow;

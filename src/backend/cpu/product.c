@@ -13,8 +13,14 @@ void product_of(const bound_step *step, product *out) {
     walk_add(&walk, NULL, b_strides, 1);
     walk_add(&walk, NULL, r->strides, 1);
     walk_merge(&walk);
-    *out = (product){.rows = 1, .columns = r->sizes[n], .depth = a->sizes[n], .a_column = a->strides[n],
-                     .b_row = b->strides[m], .b_column = b->strides[n], .r_column = r->strides[n], .batches = 1};
+    *out = (product){.rows = 1,
+                     .columns = r->sizes[n],
+                     .depth = a->sizes[n],
+                     .a_column = a->strides[n],
+                     .b_row = b->strides[m],
+                     .b_column = b->strides[n],
+                     .r_column = r->strides[n],
+                     .batches = 1};
     if (walk.rank && walk.strides[1][walk.rank - 1] == 0) {
         uint32_t last = --walk.rank;
         out->rows = walk.sizes[last];

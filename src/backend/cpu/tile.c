@@ -57,37 +57,39 @@ uint16_t float_to_bfloat(float value) {
     return (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
 }
 
-static int64_t double_to_i64(double value) {
-    return value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN;
-}
+static int64_t double_to_i64(double value) { return value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN; }
 static int64_t double_to_i32(double value) {
     return value > -0x1p31 - 1 && value < 0x1p31 ? (int64_t)(int32_t)value : INT32_MIN;
 }
 
 /* ---- loads ---- */
-#define LOAD_LOOP(type, to, expression)                                                                                \
+/* Of elements of the type, if the dtype is id. */
+#define LOAD_IF(id, ctype, to, expression)                                                                             \
+    if (type == DTYPE_##id) {                                                                                          \
+        LOAD_LOOP(ctype, to, expression)                                                                               \
+        return;                                                                                                        \
+    }
+#define LOAD_LOOP(ctype, to, expression)                                                                               \
     for (int64_t i = 0; i < count; i++, data += stride) {                                                              \
-        type value;                                                                                                    \
+        ctype value;                                                                                                   \
         memcpy(&value, data, sizeof(value));                                                                           \
         (to)[i] = (expression);                                                                                        \
-    }                                                                                                                  \
-    return;
+    }
 
-/* The integer types by dtype id and C type; the last column says how a 64-bit number is cut. */
+/* The integer types but i64, by dtype id and C type. */
 #define INTEGER_TYPES(X) X(U8, uint8_t) X(I8, int8_t) X(I16, int16_t) X(I32, int32_t) X(U16, uint16_t) X(U32, uint32_t)
 
 void tile_load_int(dtype type, const char *data, int64_t stride, int64_t count, int64_t *out) {
-    if (type == DTYPE_BOOL) { LOAD_LOOP(uint8_t, out, value != 0) }
-    if (type == DTYPE_I64) { LOAD_LOOP(int64_t, out, value) }
-#define X(id, ctype)                                                                                                   \
-    if (type == DTYPE_##id) { LOAD_LOOP(ctype, out, (int64_t)value) }
+    LOAD_IF(BOOL, uint8_t, out, value != 0)
+    LOAD_IF(I64, int64_t, out, value)
+#define X(id, ctype) LOAD_IF(id, ctype, out, (int64_t)value)
     INTEGER_TYPES(X)
 #undef X
 }
 
 static void load_float(dtype type, const char *data, int64_t stride, int64_t count, float *out) {
-    if (type == DTYPE_F16) { LOAD_LOOP(uint16_t, out, half_to_float(value)) }
-    if (type == DTYPE_BF16) { LOAD_LOOP(uint16_t, out, bfloat_to_float(value)) }
+    LOAD_IF(F16, uint16_t, out, half_to_float(value))
+    LOAD_IF(BF16, uint16_t, out, bfloat_to_float(value))
     if (stride == (int64_t)sizeof(float)) {
         memcpy(out, data, (size_t)count * sizeof(float));
         return;
@@ -98,73 +100,75 @@ static void load_float(dtype type, const char *data, int64_t stride, int64_t cou
 void tile_load(dtype type, const char *data, int64_t stride, int64_t count, tile *out) {
     switch (compute_of(type)) {
     case COMPUTE_F32: load_float(type, data, stride, count, out->f); return;
-    case COMPUTE_F64: { LOAD_LOOP(double, out->d, value) }
+    case COMPUTE_F64: tile_load_double(type, data, stride, count, out->d); return;
     case COMPUTE_I64: tile_load_int(type, data, stride, count, out->i); return;
     }
 }
 
 void tile_load_double(dtype type, const char *data, int64_t stride, int64_t count, double *out) {
-    if (type == DTYPE_F64) { LOAD_LOOP(double, out, value) }
-    if (type == DTYPE_F32) { LOAD_LOOP(float, out, (double)value) }
-    if (type == DTYPE_F16) { LOAD_LOOP(uint16_t, out, (double)half_to_float(value)) }
-    if (type == DTYPE_BF16) { LOAD_LOOP(uint16_t, out, (double)bfloat_to_float(value)) }
-    if (type == DTYPE_BOOL) { LOAD_LOOP(uint8_t, out, (double)(value != 0)) }
-    if (type == DTYPE_I64) { LOAD_LOOP(int64_t, out, (double)value) }
-#define X(id, ctype)                                                                                                   \
-    if (type == DTYPE_##id) { LOAD_LOOP(ctype, out, (double)value) }
+    LOAD_IF(F64, double, out, value)
+    LOAD_IF(F32, float, out, (double)value)
+    LOAD_IF(F16, uint16_t, out, (double)half_to_float(value))
+    LOAD_IF(BF16, uint16_t, out, (double)bfloat_to_float(value))
+    LOAD_IF(BOOL, uint8_t, out, (double)(value != 0))
+    LOAD_IF(I64, int64_t, out, (double)value)
+#define X(id, ctype) LOAD_IF(id, ctype, out, (double)value)
     INTEGER_TYPES(X)
 #undef X
 }
 
 /* ---- stores ---- */
-#define STORE_LOOP(type, expression)                                                                                   \
+#define STORE_IF(id, ctype, expression)                                                                                \
+    if (type == DTYPE_##id) {                                                                                          \
+        STORE_LOOP(ctype, expression)                                                                                  \
+        return;                                                                                                        \
+    }
+#define STORE_LOOP(ctype, expression)                                                                                  \
     for (int64_t i = 0; i < count; i++, data += stride) {                                                              \
-        type value = (expression);                                                                                     \
+        ctype value = (expression);                                                                                    \
         memcpy(data, &value, sizeof(value));                                                                           \
-    }                                                                                                                  \
-    return;
+    }
 
 static void store_ints(dtype type, char *data, int64_t stride, int64_t count, const int64_t *from) {
-    if (type == DTYPE_BOOL) { STORE_LOOP(uint8_t, from[i] != 0) }
-    if (type == DTYPE_I64) { STORE_LOOP(int64_t, from[i]) }
-    if (type == DTYPE_F64) { STORE_LOOP(double, (double)from[i]) }
-    if (type == DTYPE_F32) { STORE_LOOP(float, (float)from[i]) }
-    if (type == DTYPE_F16) { STORE_LOOP(uint16_t, float_to_half((float)from[i])) }
-    if (type == DTYPE_BF16) { STORE_LOOP(uint16_t, float_to_bfloat((float)from[i])) }
-#define X(id, ctype)                                                                                                   \
-    if (type == DTYPE_##id) { STORE_LOOP(ctype, (ctype)(uint64_t)from[i]) }
+    STORE_IF(BOOL, uint8_t, from[i] != 0)
+    STORE_IF(I64, int64_t, from[i])
+    STORE_IF(F64, double, (double)from[i])
+    STORE_IF(F32, float, (float)from[i])
+    STORE_IF(F16, uint16_t, float_to_half((float)from[i]))
+    STORE_IF(BF16, uint16_t, float_to_bfloat((float)from[i]))
+#define X(id, ctype) STORE_IF(id, ctype, (ctype)(uint64_t)from[i])
     INTEGER_TYPES(X)
 #undef X
 }
 
 static void store_floats(dtype type, char *data, int64_t stride, int64_t count, const float *from) {
-    if (type == DTYPE_F32) { STORE_LOOP(float, from[i]) }
-    if (type == DTYPE_F64) { STORE_LOOP(double, (double)from[i]) }
-    if (type == DTYPE_F16) { STORE_LOOP(uint16_t, float_to_half(from[i])) }
-    if (type == DTYPE_BF16) { STORE_LOOP(uint16_t, float_to_bfloat(from[i])) }
-    if (type == DTYPE_BOOL) { STORE_LOOP(uint8_t, from[i] != 0) }
-    if (type == DTYPE_I8) { STORE_LOOP(int8_t, (int8_t)double_to_i32((double)from[i])) }
-    if (type == DTYPE_I16) { STORE_LOOP(int16_t, (int16_t)double_to_i32((double)from[i])) }
-    if (type == DTYPE_I32) { STORE_LOOP(int32_t, (int32_t)double_to_i32((double)from[i])) }
-    if (type == DTYPE_I64) { STORE_LOOP(int64_t, double_to_i64((double)from[i])) }
-    if (type == DTYPE_U8) { STORE_LOOP(uint8_t, (uint8_t)double_to_i64((double)from[i])) }
-    if (type == DTYPE_U16) { STORE_LOOP(uint16_t, (uint16_t)double_to_i64((double)from[i])) }
-    if (type == DTYPE_U32) { STORE_LOOP(uint32_t, (uint32_t)double_to_i64((double)from[i])) }
+    STORE_IF(F32, float, from[i])
+    STORE_IF(F64, double, (double)from[i])
+    STORE_IF(F16, uint16_t, float_to_half(from[i]))
+    STORE_IF(BF16, uint16_t, float_to_bfloat(from[i]))
+    STORE_IF(BOOL, uint8_t, from[i] != 0)
+    STORE_IF(I8, int8_t, (int8_t)double_to_i32((double)from[i]))
+    STORE_IF(I16, int16_t, (int16_t)double_to_i32((double)from[i]))
+    STORE_IF(I32, int32_t, (int32_t)double_to_i32((double)from[i]))
+    STORE_IF(I64, int64_t, double_to_i64((double)from[i]))
+    STORE_IF(U8, uint8_t, (uint8_t)double_to_i64((double)from[i]))
+    STORE_IF(U16, uint16_t, (uint16_t)double_to_i64((double)from[i]))
+    STORE_IF(U32, uint32_t, (uint32_t)double_to_i64((double)from[i]))
 }
 
 static void store_doubles(dtype type, char *data, int64_t stride, int64_t count, const double *from) {
-    if (type == DTYPE_F32) { STORE_LOOP(float, (float)from[i]) }
-    if (type == DTYPE_F64) { STORE_LOOP(double, from[i]) }
-    if (type == DTYPE_F16) { STORE_LOOP(uint16_t, float_to_half((float)from[i])) }
-    if (type == DTYPE_BF16) { STORE_LOOP(uint16_t, float_to_bfloat((float)from[i])) }
-    if (type == DTYPE_BOOL) { STORE_LOOP(uint8_t, from[i] != 0) }
-    if (type == DTYPE_I8) { STORE_LOOP(int8_t, (int8_t)double_to_i32(from[i])) }
-    if (type == DTYPE_I16) { STORE_LOOP(int16_t, (int16_t)double_to_i32(from[i])) }
-    if (type == DTYPE_I32) { STORE_LOOP(int32_t, (int32_t)double_to_i32(from[i])) }
-    if (type == DTYPE_I64) { STORE_LOOP(int64_t, double_to_i64(from[i])) }
-    if (type == DTYPE_U8) { STORE_LOOP(uint8_t, (uint8_t)double_to_i64(from[i])) }
-    if (type == DTYPE_U16) { STORE_LOOP(uint16_t, (uint16_t)double_to_i64(from[i])) }
-    if (type == DTYPE_U32) { STORE_LOOP(uint32_t, (uint32_t)double_to_i64(from[i])) }
+    STORE_IF(F32, float, (float)from[i])
+    STORE_IF(F64, double, from[i])
+    STORE_IF(F16, uint16_t, float_to_half((float)from[i]))
+    STORE_IF(BF16, uint16_t, float_to_bfloat((float)from[i]))
+    STORE_IF(BOOL, uint8_t, from[i] != 0)
+    STORE_IF(I8, int8_t, (int8_t)double_to_i32(from[i]))
+    STORE_IF(I16, int16_t, (int16_t)double_to_i32(from[i]))
+    STORE_IF(I32, int32_t, (int32_t)double_to_i32(from[i]))
+    STORE_IF(I64, int64_t, double_to_i64(from[i]))
+    STORE_IF(U8, uint8_t, (uint8_t)double_to_i64(from[i]))
+    STORE_IF(U16, uint16_t, (uint16_t)double_to_i64(from[i]))
+    STORE_IF(U32, uint32_t, (uint32_t)double_to_i64(from[i]))
 }
 
 void tile_store(dtype type, char *data, int64_t stride, int64_t count, compute kind, const void *numbers) {

@@ -10,16 +10,13 @@ static double numel(const bound_operand *operand) {
 static double largest_numel(const bound_step *step) {
     double most = 0;
     for (uint32_t i = 0; i < step->operand_count + step->result_count; i++) {
-        double count =
-            numel(i < step->operand_count ? &step->operands[i] : &step->results[i - step->operand_count]);
+        double count = numel(i < step->operand_count ? &step->operands[i] : &step->results[i - step->operand_count]);
         if (count > most) most = count;
     }
     return most;
 }
 
-static double updated_numel(const bound_step *step) {
-    return step->operand_count > 1 ? numel(&step->operands[1]) : 0;
-}
+static double updated_numel(const bound_step *step) { return step->operand_count > 1 ? numel(&step->operands[1]) : 0; }
 
 /* In nanoseconds: a product's multiply-add takes about 1/8 when its numbers are in cache, and a weight read once 1/4. */
 static double estimate(const bound_step *step) {

@@ -4,8 +4,8 @@
  * index tensors' sizes where the first of dims was if dims are neighbours, else in front, and the rest's sizes.
  *   x f32[V,D], dims [0], index i64[T] -> f32[T,D]
  * index_update uses the same layout for its source. */
-#include "backend/cpu/cpu_int.h"
 #include "backend/cpu/ref/ref_index.h"
+#include "backend/cpu/cpu_int.h"
 
 bool index_layout_read(const bound_step *step, const bound_operand *x, const bound_operand *gathered,
                        uint32_t first_index, index_layout *out, reason *why) {

@@ -5,10 +5,10 @@
 #include "backend/cpu/cpu_int.h"
 
 typedef struct index_layout {
-    uint32_t count, dims[MAX_RANK];    /* indexed dimensions of x */
-    const bound_operand *indices;      /* one operand a dimension of dims */
-    uint32_t index_rank, front;        /* the index dimensions of the gathered tensor: [front, front + index_rank) */
-    uint32_t rest_rank;                /* the other dimensions */
+    uint32_t count, dims[MAX_RANK]; /* indexed dimensions of x */
+    const bound_operand *indices;   /* one operand a dimension of dims */
+    uint32_t index_rank, front;     /* the index dimensions of the gathered tensor: [front, front + index_rank) */
+    uint32_t rest_rank;             /* the other dimensions */
     int64_t rest_sizes[MAX_RANK], rest_x_strides[MAX_RANK], rest_strides[MAX_RANK];
 } index_layout;
 /* gathered: the result of index, the source of index_update. Declines where shapes or dtypes do not fit. */

@@ -16,9 +16,7 @@ static bool start_lines(walk *walk, const kernel_call *call, int64_t dim) {
     return walk_start(walk, begin, end);
 }
 
-static int64_t line_size(const bound_operand *operand, int64_t dim) {
-    return operand->rank ? operand->sizes[dim] : 1;
-}
+static int64_t line_size(const bound_operand *operand, int64_t dim) { return operand->rank ? operand->sizes[dim] : 1; }
 static int64_t line_stride(const bound_operand *operand, int64_t dim) {
     return operand->rank ? operand->strides[dim] * (int64_t)dtype_size(operand->dtype) : 0;
 }

@@ -18,8 +18,8 @@ typedef struct fold {
 } fold;
 
 static void fold_start(fold *fold, op_kind op, compute kind, bool wide, double mean) {
-    *fold = (struct fold){
-        .op = op, .kind = kind, .wide = wide, .product = 1, .int_product = 1, .mean = mean, .all = true};
+    *fold =
+        (struct fold){.op = op, .kind = kind, .wide = wide, .product = 1, .int_product = 1, .mean = mean, .all = true};
 }
 
 static void fold_best(fold *fold, double value, bool larger) {

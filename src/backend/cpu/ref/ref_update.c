@@ -4,6 +4,9 @@
 
 #include <math.h>
 
+static int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static int64_t wrap_multiply(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+
 #define COMBINE(name, type, add, multiply, unordered)                                                                  \
     static void name(op_kind op, type *to, const type *from, int64_t count) {                                          \
         for (int64_t i = 0; i < count; i++) {                                                                          \
@@ -17,9 +20,9 @@
             }                                                                                                          \
         }                                                                                                              \
     }
-COMBINE(combine_f32, float, a + b, a * b, a != a)
-COMBINE(combine_f64, double, a + b, a * b, a != a)
-COMBINE(combine_i64, int64_t, (int64_t)((uint64_t)a + (uint64_t)b), (int64_t)((uint64_t)a * (uint64_t)b), false)
+COMBINE(combine_f32, float, a + b, (a)*b, a != a)
+COMBINE(combine_f64, double, a + b, (a)*b, a != a)
+COMBINE(combine_i64, int64_t, wrap_add(a, b), wrap_multiply(a, b), false)
 
 /* to = op(to, from), element by element. */
 static void update_run(dtype type, op_kind op, char *to, int64_t to_stride, const char *from, int64_t from_stride,
@@ -30,13 +33,13 @@ static void update_run(dtype type, op_kind op, char *to, int64_t to_stride, cons
     }
     compute kind = compute_of(type);
     for (int64_t done = 0; done < count; done += TILE) {
-        tile old, new;
+        tile old, fresh;
         int64_t part = count - done < TILE ? count - done : TILE;
         tile_load(type, to + done * to_stride, to_stride, part, &old);
-        tile_load(type, from + done * from_stride, from_stride, part, &new);
-        if (kind == COMPUTE_F32) combine_f32(op, old.f, new.f, part);
-        if (kind == COMPUTE_F64) combine_f64(op, old.d, new.d, part);
-        if (kind == COMPUTE_I64) combine_i64(op, old.i, new.i, part);
+        tile_load(type, from + done * from_stride, from_stride, part, &fresh);
+        if (kind == COMPUTE_F32) combine_f32(op, old.f, fresh.f, part);
+        if (kind == COMPUTE_F64) combine_f64(op, old.d, fresh.d, part);
+        if (kind == COMPUTE_I64) combine_i64(op, old.i, fresh.i, part);
         tile_store(type, to + done * to_stride, to_stride, part, kind, &old);
     }
 }
@@ -57,8 +60,7 @@ static bool is_in_place(const bound_step *step, reason *why) {
 bool ref_index_update_can_run(const bound_step *step, reason *why) {
     index_layout layout;
     if (step->operands[1].dtype != step->operands[0].dtype) return decline(why, "the dtypes differ");
-    return is_in_place(step, why) &&
-           index_layout_read(step, &step->operands[0], &step->operands[1], 2, &layout, why);
+    return is_in_place(step, why) && index_layout_read(step, &step->operands[0], &step->operands[1], 2, &layout, why);
 }
 
 void ref_index_update(const kernel_call *call) {

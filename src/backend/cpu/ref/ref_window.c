@@ -124,9 +124,14 @@ void ref_conv(const kernel_call *call) {
     const bound_step *step = call->step;
     const bound_operand *x = &step->operands[0], *w = &step->operands[1], *r = &step->results[0];
     int64_t groups = attr_int(step, ATTR_GROUPS, 1);
-    conv_bounds conv = {.x = x, .w = w, .x_data = operand_data(call, x), .w_data = operand_data(call, w),
-                        .transposed = attr_int(step, ATTR_TRANSPOSED, 0) != 0, .groups = groups,
-                        .group_in = x->sizes[1] / groups, .group_out = r->sizes[1] / groups};
+    conv_bounds conv = {.x = x,
+                        .w = w,
+                        .x_data = operand_data(call, x),
+                        .w_data = operand_data(call, w),
+                        .transposed = attr_int(step, ATTR_TRANSPOSED, 0) != 0,
+                        .groups = groups,
+                        .group_in = x->sizes[1] / groups,
+                        .group_out = r->sizes[1] / groups};
     reason why;
     if (!read_window(step, x->rank - 2, w->sizes + 2, &conv.window, &why)) return;
     int64_t begin, end, size = (int64_t)dtype_size(r->dtype);

@@ -1,8 +1,11 @@
 /* attention with an online softmax: keys are visited in blocks, with a running maximum m, a running sum l of e^(s - m)
  * and a running weighted sum of values, rescaled when m grows. The query heads of one key head share each block, which
  * is read from memory once. A block that is masked as a whole is not read. */
-#include "backend/cpu/simd/vec_int.h"
-#include "backend/cpu/simd/vec.h"
+#ifndef VEC_ATTENTION_TMPL_H
+#define VEC_ATTENTION_TMPL_H
+
+#include "backend/cpu/simd/vec_product_tmpl.h"
+#include "backend/cpu/simd/vec_rows_tmpl.h"
 
 typedef struct attention_head { /* of one query row */
     const float *q;
@@ -95,8 +98,11 @@ void VEC(vec_attention)(const kernel_call *call) {
     float *scores = (float *)(void *)(heads + group), *sums = scores + ATTENTION_BLOCK;
     int64_t mask_size = mask ? (int64_t)dtype_size(mask->dtype) : 0;
     bool causal = attr_int(step, ATTR_CAUSAL, 0) != 0;
-    attention_keys keys = {.k_stride = k->strides[2], .v_stride = v->strides[2], .depth = q->sizes[3],
-                           .width = v->sizes[3], .scale = (float)attr_real(step, ATTR_SCALE, 1)};
+    attention_keys keys = {.k_stride = k->strides[2],
+                           .v_stride = v->strides[2],
+                           .depth = q->sizes[3],
+                           .width = v->sizes[3],
+                           .scale = (float)attr_real(step, ATTR_SCALE, 1)};
     if (mask) keys.mask_stride = mask->strides[3] * mask_size, keys.bool_mask = mask->dtype == DTYPE_BOOL;
     call_share(call, q->sizes[0] * k->sizes[1] * rows, 1, &begin, &end);
     for (int64_t i = begin; i < end; i++) {
@@ -113,8 +119,8 @@ void VEC(vec_attention)(const kernel_call *call) {
                 .sums = sums + h * keys.width,
             };
             if (mask)
-                heads[h].mask = operand_data(call, mask) + (b * mask->strides[0] + at * mask->strides[1] +
-                                                            t * mask->strides[2]) * mask_size;
+                heads[h].mask = operand_data(call, mask) +
+                                (b * mask->strides[0] + at * mask->strides[1] + t * mask->strides[2]) * mask_size;
         }
         int64_t length = causal && t + 1 < k->sizes[2] ? t + 1 : k->sizes[2];
         attend(&keys, heads, group, length, scores);
@@ -125,8 +131,10 @@ size_t VEC(vec_attention_workspace)(const bound_step *step) {
     const bound_operand *q = &step->operands[0], *k = &step->operands[1], *v = &step->operands[2];
     size_t group = (size_t)(q->sizes[1] / k->sizes[1]), sums, bytes;
     if (!checked_size_mul(group, (size_t)v->sizes[3], &sums) || !checked_size_add(sums, ATTENTION_BLOCK, &sums) ||
-        !checked_size_mul(sums, sizeof(float), &sums) ||
-        !checked_size_mul(group, sizeof(attention_head), &bytes) || !checked_size_add(bytes, sums, &bytes))
+        !checked_size_mul(sums, sizeof(float), &sums) || !checked_size_mul(group, sizeof(attention_head), &bytes) ||
+        !checked_size_add(bytes, sums, &bytes))
         return SIZE_MAX;
     return bytes;
 }
+
+#endif

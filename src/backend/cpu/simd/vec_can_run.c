@@ -23,7 +23,7 @@ static bool runs_fit(const bound_step *step, reason *why) {
 }
 
 bool vec_unary_can_run(const bound_step *step, reason *why) {
-    static const op_kind ops[] = {OP_ABS, OP_NEG, OP_EXP, OP_SQRT, OP_RSQRT, OP_RECIPROCAL,
+    static const op_kind ops[] = {OP_ABS,  OP_NEG,     OP_EXP,  OP_SQRT, OP_RSQRT,    OP_RECIPROCAL,
                                   OP_TANH, OP_SIGMOID, OP_RELU, OP_SILU, OP_GELU_TANH};
     bool known = false;
     for (uint32_t i = 0; i < COUNT_OF(ops); i++) known |= attr_op(step) == ops[i];
@@ -73,7 +73,8 @@ bool vec_softmax_can_run(const bound_step *step, reason *why) {
     if (!ref_softmax_can_run(step, why)) return false;
     uint32_t rank = step->operands[0].rank;
     if (attr_int(step, ATTR_LOG, 0)) return decline(why, "it has no logarithm");
-    if (rank == 0 || attr_dim(step, ATTR_DIM) != (int64_t)rank - 1) return decline(why, "it is not over the last dimension");
+    if (rank == 0 || attr_dim(step, ATTR_DIM) != (int64_t)rank - 1)
+        return decline(why, "it is not over the last dimension");
     if (!is_row_dense(&step->operands[0], 1) || !is_row_dense(&step->results[0], 1))
         return decline(why, "the rows are strided");
     return true;

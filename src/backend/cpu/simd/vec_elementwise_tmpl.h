@@ -1,4 +1,7 @@
 /* unary, binary and where in f32, along runs that are dense or one repeated element. */
+#ifndef VEC_ELEMENTWISE_TMPL_H
+#define VEC_ELEMENTWISE_TMPL_H
+
 #include "backend/cpu/simd/vec.h"
 
 /* ---- unary ---- */
@@ -57,9 +60,7 @@ typedef struct side {
     int64_t each;
 } side;
 
-static inline vf side_load(side side, int64_t i, vf repeated) {
-    return side.each ? vec_load(side.data + i) : repeated;
-}
+static inline vf side_load(side side, int64_t i, vf repeated) { return side.each ? vec_load(side.data + i) : repeated; }
 static inline vf side_load_part(side side, int64_t i, int64_t count, vf repeated) {
     return side.each ? vec_load_part(side.data + i, count) : repeated;
 }
@@ -80,7 +81,7 @@ static inline vf side_load_part(side side, int64_t i, int64_t count, vf repeated
 #define BINARY_TABLE(X)                                                                                                \
     X(ADD, a + b)                                                                                                      \
     X(SUB, a - b)                                                                                                      \
-    X(MUL, a *b)                                                                                                       \
+    X(MUL, (a) * b)                                                                                                    \
     X(DIV, a / b)                                                                                                      \
     X(MAXIMUM, vec_select((a != a) | (a >= b), a, b))                                                                  \
     X(MINIMUM, vec_select((a != a) | (a <= b), a, b))
@@ -134,3 +135,5 @@ void VEC(vec_where)(const kernel_call *call) {
             target[i] = walk.data[1][i * walk.step[1]] ? yes[i * each_yes] : no[i * each_no];
     } while (walk_next(&walk));
 }
+
+#endif

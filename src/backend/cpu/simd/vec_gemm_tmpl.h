@@ -3,8 +3,11 @@
  *   packed a: panels of PANEL_ROWS rows,    [panel][k][row]       packed b: panels of two vectors, [panel][k][column]
  *
  * A thread takes whole blocks of the result; each is summed over K in one order. */
-#include "backend/cpu/simd/vec_int.h"
+#ifndef VEC_GEMM_TMPL_H
+#define VEC_GEMM_TMPL_H
+
 #include "backend/cpu/simd/vec.h"
+#include "backend/cpu/simd/vec_int.h"
 
 enum { PANEL_ROWS = VEC_WIDTH == 16 ? 8 : 6, PANEL_COLUMNS = 2 * VEC_WIDTH };
 _Static_assert(GEMM_ROWS % PANEL_ROWS == 0 && GEMM_COLUMNS % PANEL_COLUMNS == 0, "blocks are whole panels");
@@ -102,3 +105,5 @@ void VEC(vec_gemm)(const kernel_call *call) {
         store_block(&block, &product, data, row, column);
     }
 }
+
+#endif

@@ -3,8 +3,11 @@
  * b dense along K, as saved linear weights (N,K) are:  dot products, four columns at a time, each in two sums.
  * b dense along N:                                     rows of b scaled and added, four vectors of columns at a time.
  * The order of an element's sum depends on K and the layout alone, so any split over columns gives the same bits. */
-#include "backend/cpu/simd/vec_int.h"
+#ifndef VEC_PRODUCT_TMPL_H
+#define VEC_PRODUCT_TMPL_H
+
 #include "backend/cpu/simd/vec.h"
+#include "backend/cpu/simd/vec_int.h"
 
 /* out[row][column] = sum over k of a[row * a_stride + k] * b[column * b_stride + k]. */
 static inline __attribute__((always_inline)) void dot_block(const float *a, int64_t a_stride, const float *b,
@@ -133,3 +136,5 @@ void VEC(vec_matvec)(const kernel_call *call) {
         begin += last - first;
     }
 }
+
+#endif

@@ -1,7 +1,10 @@
 /* rms_norm, layer_norm and softmax of dense f32 rows. Sums run in two vectors, folded at the end: one order for each row
  * length. */
-#include "backend/cpu/simd/vec_int.h"
+#ifndef VEC_ROWS_TMPL_H
+#define VEC_ROWS_TMPL_H
+
 #include "backend/cpu/simd/vec.h"
+#include "backend/cpu/simd/vec_int.h"
 
 /* Sum of (x - mean), or of its squares. */
 static float row_sum(const float *x, int64_t count, float mean, bool squares) {
@@ -106,3 +109,5 @@ void VEC(vec_softmax)(const kernel_call *call) {
         }
     } while (walk_next(&walk));
 }
+
+#endif
