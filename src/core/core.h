@@ -23,10 +23,10 @@ static inline bool dtype_is_complex(dtype type) { return dtype_kind_of(type) == 
 static inline bool dtype_is_integral(dtype type) { return dtype_kind_of(type) <= KIND_SIGNED; }
 insitu_dtype dtype_public(dtype type);
 bool dtype_from_public(insitu_dtype type, dtype *out);
-bool dtype_from_pt2(int64_t number, dtype *out);              /* ScalarType numbers of the .pt2 format */
-const char *dtype_safetensors(dtype type);                    /* "F32"; NULL if that format lacks it */
+bool dtype_from_pt2(int64_t number, dtype *out); /* ScalarType numbers of the .pt2 format */
+const char *dtype_safetensors(dtype type);       /* "F32"; NULL if that format lacks it */
 bool dtype_from_safetensors(const char *name, dtype *out);
-dtype dtype_promote(dtype a, dtype b);                        /* torch.promote_types; DTYPE_COUNT where it refuses */
+dtype dtype_promote(dtype a, dtype b); /* torch.promote_types; DTYPE_COUNT where it refuses */
 typedef enum operand_class { OPERAND_TENSOR, OPERAND_ZERO_DIM, OPERAND_NUMBER } operand_class;
 /* torch.result_type over operands: dimensioned tensors beat 0-d tensors beat Python numbers within a category. */
 dtype dtype_result(const dtype *types, const operand_class *classes, uint32_t count);
@@ -93,8 +93,8 @@ sym_kind sym_kind_of(const sym_pool *pool, sym a);
 sym_op sym_op_of(const sym_pool *pool, sym a);
 uint32_t sym_arg_count(const sym_pool *pool, sym a);
 sym sym_arg(const sym_pool *pool, sym a, uint32_t index);
-uint32_t sym_symbol_index(const sym_pool *pool, sym a); /* of SYM_SYMBOL; else NONE */
-bool sym_constant(const sym_pool *pool, sym a, int64_t *out); /* INT or BOOL constant */
+uint32_t sym_symbol_index(const sym_pool *pool, sym a);            /* of SYM_SYMBOL; else NONE */
+bool sym_constant(const sym_pool *pool, sym a, int64_t *out);      /* INT or BOOL constant */
 bool sym_constant_float(const sym_pool *pool, sym a, double *out); /* any numeric constant, as double */
 static inline bool sym_same(sym a, sym b) { return a.id == b.id; }
 void sym_range(const sym_pool *pool, sym a, int64_t *out_min, int64_t *out_max); /* conservative */
@@ -127,7 +127,7 @@ typedef struct tensor_type { /* a tensor as a program records it, and as a step 
 } tensor_type;
 sym shape_numel(sym_pool *pool, const shape *shape);
 void shape_dense_strides(sym_pool *pool, const shape *shape, sym *out_strides); /* row-major, PyTorch's rule for 0 */
-bool shape_same(const shape *a, const shape *b);  /* rank and ids equal */
+bool shape_same(const shape *a, const shape *b);                                /* rank and ids equal */
 truth shape_equal(sym_pool *pool, const shape *a, const shape *b);
 bool type_is_dense(sym_pool *pool, const tensor_type *type); /* row-major strides, ignoring dimensions of size 1 */
 void shape_print(const sym_pool *pool, const shape *shape, text *out);     /* "[1,s11,32]" */
@@ -189,7 +189,7 @@ typedef enum attr_id { /* one id a name; a layer kind's attributes are its row o
 #define ATTR_NAME(id, name, kind) ATTR_##id,
 #include "core/attrs.def"
 #undef ATTR_NAME
-    ATTR_ID_COUNT
+                       ATTR_ID_COUNT
 } attr_id;
 typedef struct attr_row {
     attr_id id;

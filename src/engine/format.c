@@ -41,9 +41,9 @@ const char *format_alias_kind(uint32_t kind) {
 }
 
 const char *format_op_group(uint32_t group) {
-    static const char *const names[] = {[OPS_UNARY] = "unary",   [OPS_BINARY] = "binary", [OPS_COMPARE] = "compare",
-                                        [OPS_REDUCE] = "reduce", [OPS_SCAN] = "scan",     [OPS_UPDATE] = "update",
-                                        [OPS_MODE] = "mode"};
+    static const char *const names[] = {
+        [OPS_UNARY] = "unary", [OPS_BINARY] = "binary", [OPS_COMPARE] = "compare", [OPS_REDUCE] = "reduce",
+        [OPS_SCAN] = "scan",   [OPS_UPDATE] = "update", [OPS_MODE] = "mode"};
     return look_up(names, COUNT_OF(names), group);
 }
 

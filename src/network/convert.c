@@ -104,8 +104,7 @@ static insitu_status stand_in(converter *c) {
 /* A provable difference between the recorded type of a result and its inferred one. */
 static insitu_status check_result(converter *c, const graph_value *value, tensor_id tensor) {
     const network_tensor *found = tensor_of(c, tensor);
-    if (found->dtype == value->type.dtype &&
-        shape_equal(c->pool, &value->type.shape, &found->shape) != TRUTH_FALSE) {
+    if (found->dtype == value->type.dtype && shape_equal(c->pool, &value->type.shape, &found->shape) != TRUTH_FALSE) {
         return INSITU_OK;
     }
     text types;

@@ -2,8 +2,7 @@
 #include "network/convert_int.h"
 
 /* count items; one stands for all, none for the fallback. */
-static insitu_status take_window(converter *c, const char *name, uint32_t count, int64_t fallback,
-                                 sym out[MAX_RANK]) {
+static insitu_status take_window(converter *c, const char *name, uint32_t count, int64_t fallback, sym out[MAX_RANK]) {
     uint32_t given;
     TRY(take_syms(c, name, out, &given));
     if (given == 0) out[0] = sym_int(c->pool, fallback);

@@ -64,7 +64,8 @@ static insitu_status order_labels(converter *c, labelled *x, const char *labels)
 static sym product_of(converter *c, const labelled *x, const char *labels) {
     sym product = sym_int(c->pool, 1);
     for (uint32_t i = 0; labels[i]; i++) {
-        product = sym_mul(c->pool, product, size_of(c, x->tensor, (uint32_t)(strchr(x->labels, labels[i]) - x->labels)));
+        product =
+            sym_mul(c->pool, product, size_of(c, x->tensor, (uint32_t)(strchr(x->labels, labels[i]) - x->labels)));
     }
     return product;
 }
@@ -157,7 +158,8 @@ static insitu_status take_equation(converter *c, labelled *operands, uint32_t co
             return convert_fail(c, INSITU_FORMAT, "labels '%s' for rank %u", operands[i].labels,
                                 rank_of(c, operands[i].tensor));
         }
-        if (i + 1 < count && *cursor++ != ',') return convert_fail(c, INSITU_FORMAT, "too few operands in the equation");
+        if (i + 1 < count && *cursor++ != ',')
+            return convert_fail(c, INSITU_FORMAT, "too few operands in the equation");
     }
     if (!*cursor) return implicit_labels(c, operands, count, result);
     if (strncmp(cursor, "->", 2) != 0) return convert_fail(c, INSITU_FORMAT, "too many operands in the equation");

@@ -189,8 +189,8 @@ insitu_status convert_scatter(converter *c, int32_t param) {
     static const struct {
         const char *name;
         op_kind op;
-    } ops[] = {{"add", OP_UPDATE_ADD},     {"multiply", OP_UPDATE_MUL}, {"sum", OP_UPDATE_ADD},
-               {"prod", OP_UPDATE_MUL},    {"amax", OP_UPDATE_AMAX},    {"amin", OP_UPDATE_AMIN}};
+    } ops[] = {{"add", OP_UPDATE_ADD},  {"multiply", OP_UPDATE_MUL}, {"sum", OP_UPDATE_ADD},
+               {"prod", OP_UPDATE_MUL}, {"amax", OP_UPDATE_AMAX},    {"amin", OP_UPDATE_AMIN}};
     operand source;
     bool include_self;
     TRY(take_operand(c, has_arg(c, "src") ? "src" : "value", &source));

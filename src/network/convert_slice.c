@@ -170,7 +170,8 @@ insitu_status convert_unbind(converter *c, int32_t param) {
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));
     TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
-    if (rank_of(c, x) == 0 || sym_is_eq(c->pool, size_of(c, x, dim), sym_int(c->pool, c->node->result_count)) == TRUTH_FALSE) {
+    if (rank_of(c, x) == 0 ||
+        sym_is_eq(c->pool, size_of(c, x, dim), sym_int(c->pool, c->node->result_count)) == TRUTH_FALSE) {
         return convert_fail(c, INSITU_FORMAT, "one result for each element was expected");
     }
     for (uint32_t i = 0; i < c->node->result_count; i++) {

@@ -123,7 +123,8 @@ insitu_status convert_permute(converter *c, int32_t param) {
     uint32_t count, axes[MAX_RANK];
     TRY(take_tensor(c, "self", &x));
     TRY(take_ints(c, "dims", dims, &count));
-    if (count != rank_of(c, x)) return convert_fail(c, INSITU_FORMAT, "%u dims of a tensor of rank %u", count, rank_of(c, x));
+    if (count != rank_of(c, x))
+        return convert_fail(c, INSITU_FORMAT, "%u dims of a tensor of rank %u", count, rank_of(c, x));
     for (uint32_t i = 0; i < count; i++) TRY(normal_dim(c, dims[i], count, &axes[i]));
     return finish_permute(c, x, axes);
 }

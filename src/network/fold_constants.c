@@ -96,7 +96,8 @@ static insitu_status evaluate_lazy(folder *folder, tensor_id tensor) {
     while (bitset_has(&folder->lazy, tensor.index)) {
         tensor_id deepest = tensor;
         for (;;) {
-            const layer *layer = network_layer_of(folder->network, network_tensor_of(folder->network, deepest)->producer);
+            const layer *layer =
+                network_layer_of(folder->network, network_tensor_of(folder->network, deepest)->producer);
             if (layer->operand_count == 0 || !bitset_has(&folder->lazy, layer->operands[0].index)) break;
             deepest = layer->operands[0];
         }
@@ -122,8 +123,8 @@ static insitu_status fold(folder *folder, arena *scratch) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < network->order_count; i++) {
         const layer *layer = network_layer_of(network, network->order[i]);
-        bool folded = layer->result_count == 1 &&
-                      network_tensor_of(network, layer->results[0])->role == TENSOR_CONSTANT;
+        bool folded =
+            layer->result_count == 1 && network_tensor_of(network, layer->results[0])->role == TENSOR_CONSTANT;
         if (!folded) network->order[kept++] = network->order[i];
     }
     network->order_count = kept;

@@ -186,7 +186,8 @@ insitu_status network_infer(network *network, layer_kind kind, const tensor_id *
                             const attr *attrs, inferred *out_results, insitu_diag *diag) {
     const layer_info *info = layer_info_of(kind);
     for (uint32_t i = 0; i < operand_count; i++) {
-        if (operands[i].index >= network->tensor_count) FAIL(diag, INSITU_ARG, "%s: operand %u is absent", info->name, i);
+        if (operands[i].index >= network->tensor_count)
+            FAIL(diag, INSITU_ARG, "%s: operand %u is absent", info->name, i);
     }
     infer_call call = {.network = network,
                        .pool = &network->symbols,

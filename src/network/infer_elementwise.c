@@ -19,20 +19,20 @@ typedef struct op_rule {
 /* Operators that are not here take floats (UNARY) or anything (BINARY, COMPARE). */
 static op_rule rule_of(op_kind op) {
     static const op_rule rules[] = {
-        {OP_ABS, DOMAIN_NUMBER, false},        {OP_NEG, DOMAIN_NUMBER, false},
-        {OP_SIGN, DOMAIN_ANY, false},          {OP_CEIL, DOMAIN_NUMBER, false},
-        {OP_FLOOR, DOMAIN_NUMBER, false},      {OP_ROUND, DOMAIN_NUMBER, false},
-        {OP_TRUNC, DOMAIN_NUMBER, false},      {OP_RELU, DOMAIN_NUMBER, false},
-        {OP_LOGICAL_NOT, DOMAIN_ANY, true},    {OP_BITWISE_NOT, DOMAIN_INTEGER, false},
-        {OP_ISNAN, DOMAIN_ANY, true},          {OP_ISINF, DOMAIN_ANY, true},
-        {OP_ISFINITE, DOMAIN_ANY, true},       {OP_SUB, DOMAIN_NUMBER, false},
-        {OP_DIV, DOMAIN_FLOAT, false},         {OP_DIV_FLOOR, DOMAIN_NUMBER, false},
-        {OP_DIV_TRUNC, DOMAIN_NUMBER, false},  {OP_REMAINDER, DOMAIN_NUMBER, false},
-        {OP_FMOD, DOMAIN_NUMBER, false},       {OP_POW, DOMAIN_NUMBER, false},
-        {OP_ATAN2, DOMAIN_FLOAT, false},       {OP_BITWISE_AND, DOMAIN_INTEGER, false},
+        {OP_ABS, DOMAIN_NUMBER, false},         {OP_NEG, DOMAIN_NUMBER, false},
+        {OP_SIGN, DOMAIN_ANY, false},           {OP_CEIL, DOMAIN_NUMBER, false},
+        {OP_FLOOR, DOMAIN_NUMBER, false},       {OP_ROUND, DOMAIN_NUMBER, false},
+        {OP_TRUNC, DOMAIN_NUMBER, false},       {OP_RELU, DOMAIN_NUMBER, false},
+        {OP_LOGICAL_NOT, DOMAIN_ANY, true},     {OP_BITWISE_NOT, DOMAIN_INTEGER, false},
+        {OP_ISNAN, DOMAIN_ANY, true},           {OP_ISINF, DOMAIN_ANY, true},
+        {OP_ISFINITE, DOMAIN_ANY, true},        {OP_SUB, DOMAIN_NUMBER, false},
+        {OP_DIV, DOMAIN_FLOAT, false},          {OP_DIV_FLOOR, DOMAIN_NUMBER, false},
+        {OP_DIV_TRUNC, DOMAIN_NUMBER, false},   {OP_REMAINDER, DOMAIN_NUMBER, false},
+        {OP_FMOD, DOMAIN_NUMBER, false},        {OP_POW, DOMAIN_NUMBER, false},
+        {OP_ATAN2, DOMAIN_FLOAT, false},        {OP_BITWISE_AND, DOMAIN_INTEGER, false},
         {OP_BITWISE_OR, DOMAIN_INTEGER, false}, {OP_BITWISE_XOR, DOMAIN_INTEGER, false},
-        {OP_SHIFT_LEFT, DOMAIN_SHIFT, false},  {OP_SHIFT_RIGHT, DOMAIN_SHIFT, false},
-        {OP_LOGICAL_AND, DOMAIN_BOOL, true},   {OP_LOGICAL_OR, DOMAIN_BOOL, true},
+        {OP_SHIFT_LEFT, DOMAIN_SHIFT, false},   {OP_SHIFT_RIGHT, DOMAIN_SHIFT, false},
+        {OP_LOGICAL_AND, DOMAIN_BOOL, true},    {OP_LOGICAL_OR, DOMAIN_BOOL, true},
         {OP_LOGICAL_XOR, DOMAIN_BOOL, true},
     };
     for (size_t i = 0; i < COUNT_OF(rules); i++) {
@@ -64,7 +64,8 @@ static insitu_status infer_op(const infer_call *call, op_kind op) {
 
 static insitu_status infer_operand_shapes(const infer_call *call) {
     for (uint32_t i = 1; i < call->operand_count; i++) {
-        TRY(infer_same_shape(call, &infer_operand(call, 0)->shape, &infer_operand(call, i)->shape, "size of an operand"));
+        TRY(infer_same_shape(call, &infer_operand(call, 0)->shape, &infer_operand(call, i)->shape,
+                             "size of an operand"));
     }
     return INSITU_OK;
 }

@@ -16,7 +16,8 @@ static bool is_shift(network *network, const layer *slice, const layer **out_con
     const layer *concat = network_layer_of(network, whole->producer);
     if (concat->kind != LAYER_CONCAT || concat->operand_count != 2) return false;
     int64_t dim = layer_attr_int(network, slice, ATTR_DIM);
-    if (layer_attr_int(network, concat, ATTR_DIM) != dim || layer_attr_int(network, slice, ATTR_STEP) != 1) return false;
+    if (layer_attr_int(network, concat, ATTR_DIM) != dim || layer_attr_int(network, slice, ATTR_STEP) != 1)
+        return false;
     sym kept = network_tensor_of(network, concat->operands[0])->shape.sizes[dim];
     sym added = network_tensor_of(network, concat->operands[1])->shape.sizes[dim];
     *out_concat = concat;

@@ -22,7 +22,7 @@ typedef struct write_event {
 struct conflict_work {
     write_event *writes;
     uint32_t write_count, write_capacity;
-    bitset content;  /* nodes */
+    bitset content; /* nodes */
     bitset content2;
     uint32_t *stack; /* tensors */
     uint32_t stack_count, stack_capacity;
@@ -74,8 +74,7 @@ static insitu_status collect_writes(planner *planner, uint32_t storage) {
     }
     for (uint32_t i = 0; i < planner->copy_count; i++) {
         const planned_copy *copy = planner->copies[i];
-        if (copy->active && copy->target.storage == storage)
-            TRY(add_write(planner, copy->node, &copy->target.type));
+        if (copy->active && copy->target.storage == storage) TRY(add_write(planner, copy->node, &copy->target.type));
     }
     return INSITU_OK;
 }
@@ -84,8 +83,7 @@ static insitu_status collect_writes(planner *planner, uint32_t storage) {
 
 static insitu_status push(planner *planner, tensor_id tensor) {
     struct conflict_work *work = planner->work;
-    TRY(arena_grow(&planner->scratch, &work->stack, &work->stack_capacity, work->stack_count + 1,
-                   sizeof *work->stack));
+    TRY(arena_grow(&planner->scratch, &work->stack, &work->stack_capacity, work->stack_count + 1, sizeof *work->stack));
     work->stack[work->stack_count++] = planner->tensors[tensor.index].root.index;
     return INSITU_OK;
 }

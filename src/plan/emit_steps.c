@@ -40,8 +40,14 @@ static insitu_status new_step(emitter *emitter, plan_step **out_step) {
     TRY(arena_grow(&plan->arena, &plan->steps, &emitter->capacity, plan->step_count + 1, sizeof *plan->steps));
     plan_step *step = &plan->steps[plan->step_count];
     sym none = zero(planner);
-    *step = (plan_step){.extent = none, .state_written = none, .state_moved = none, .state_copied = none,
-                        .weight_read = none, .output_copied = none, .name = "", .source = ""};
+    *step = (plan_step){.extent = none,
+                        .state_written = none,
+                        .state_moved = none,
+                        .state_copied = none,
+                        .weight_read = none,
+                        .output_copied = none,
+                        .name = "",
+                        .source = ""};
     *out_step = step;
     return INSITU_OK;
 }
@@ -86,8 +92,10 @@ static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_opera
     step->output_copied = output_copied;
     tensor_type view;
     if (!shape_same(&target.type.shape, &source.type.shape)) {
-        if (layout_reshape(planner->pool, &target.type, &source.type.shape, &view)) target.type = view;
-        else if (layout_reshape(planner->pool, &source.type, &target.type.shape, &view)) source.type = view;
+        if (layout_reshape(planner->pool, &target.type, &source.type.shape, &view))
+            target.type = view;
+        else if (layout_reshape(planner->pool, &source.type, &target.type.shape, &view))
+            source.type = view;
     }
     if (is_written(planner, &target)) step->state_written = layout_bytes(planner->pool, &target.type);
     return finish_step(emitter, step, &target, 1, &source, 1);
@@ -109,8 +117,8 @@ static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_ope
     planner *planner = emitter->planner;
     const layer *layer = planner_layer(planner, index);
     plan_operand operand = operand_of(planner, index, 0);
-    bool copied = is_written(planner, &operand) ||
-                  (is_written(planner, result) && is_computed(planner, layer->operands[0]));
+    bool copied =
+        is_written(planner, &operand) || (is_written(planner, result) && is_computed(planner, layer->operands[0]));
     sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
     return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));
 }
@@ -200,8 +208,8 @@ static insitu_status emit_layer(emitter *emitter, uint32_t index) {
 
 static insitu_status emit_planned_copy(emitter *emitter, const planned_copy *copy) {
     planner *planner = emitter->planner;
-    plan_operand source = copy->set_aside != NONE ? planner->copies[copy->set_aside]->target
-                                                  : planner_place(planner, copy->source);
+    plan_operand source =
+        copy->set_aside != NONE ? planner->copies[copy->set_aside]->target : planner_place(planner, copy->source);
     sym bytes = layout_bytes(planner->pool, &copy->target.type), none = zero(planner);
     const network_tensor *tensor = network_tensor_of(planner->network, copy->source);
     bool from_caller = !is_computed(planner, copy->source);

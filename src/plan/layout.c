@@ -43,8 +43,8 @@ bool layout_reshape(sym_pool *pool, const tensor_type *in, const shape *shape, t
     sym base = in->strides[in->shape.rank - 1];
     for (uint32_t d = in->shape.rank; d-- > 0;) {
         run = sym_mul(pool, run, in->shape.sizes[d]);
-        bool ends = d == 0 || (!is_one(pool, in->shape.sizes[d - 1]) &&
-                               !sym_same(in->strides[d - 1], sym_mul(pool, run, base)));
+        bool ends = d == 0 ||
+                    (!is_one(pool, in->shape.sizes[d - 1]) && !sym_same(in->strides[d - 1], sym_mul(pool, run, base)));
         if (!ends) continue;
         while (left > 0 && (!sym_same(filled, run) || is_one(pool, shape->sizes[left - 1]))) {
             left--;

@@ -170,8 +170,8 @@ static insitu_status place_on_operand(planner *planner, tensor_id tensor, bool *
     plan_operand place = planner_place(planner, layer->operands[0]);
     if (place.storage == NONE || planner_tensor(planner, layer->operands[0])->repeats) return INSITU_OK;
     const plan_storage *storage = &planner->plan->storages[place.storage];
-    bool writable = storage->kind == STORAGE_ARENA || storage->kind == STORAGE_OUTPUT ||
-                    planner->storages[place.storage].written;
+    bool writable =
+        storage->kind == STORAGE_ARENA || storage->kind == STORAGE_OUTPUT || planner->storages[place.storage].written;
     if (!writable && kind_has(layer->kind, TRAIT_UPDATE)) return INSITU_OK;
     plan_mark mark = planner_mark(planner);
     uint32_t first_copy = planner->copy_count;

@@ -39,8 +39,7 @@ static insitu_status set_aside(planner *planner, const conflict *conflict, bool 
         plan_operand target;
         layout_dense(planner->pool, planner->network->tensors[tensor.index].dtype,
                      &planner->network->tensors[tensor.index].shape, &target.type);
-        TRY(planner_add_storage(planner, STORAGE_ARENA, 0, layout_bytes(planner->pool, &target.type),
-                                &target.storage));
+        TRY(planner_add_storage(planner, STORAGE_ARENA, 0, layout_bytes(planner->pool, &target.type), &target.storage));
         TRY(planner_add_copy(planner, COPY_SET_ASIDE, tensor, &target, NONE, &copy));
     }
     TRY(order_add(&planner->order, planner->copies[copy]->node, conflict->reader, out_done));
@@ -102,7 +101,8 @@ static insitu_status own_set_asides(planner *planner, uint32_t first_copy, uint3
         for (uint32_t n = 0; n < planner->order.node_count; n++) {
             const plan_node *node = &planner->nodes[n];
             bool reads = node->kind == NODE_COPY && planner->copies[node->index]->set_aside == i;
-            for (uint32_t k = 0; node->kind == NODE_LAYER && k < planner_layer(planner, node->index)->operand_count; k++)
+            for (uint32_t k = 0; node->kind == NODE_LAYER && k < planner_layer(planner, node->index)->operand_count;
+                 k++)
                 reads |= planner->layers[node->index].set_aside[k] == i;
             if (!reads) continue;
             TRY(node_describe(planner, n, &reader));
@@ -142,8 +142,10 @@ static insitu_status place_final(planner *planner, uint32_t index) {
         return own_set_asides(planner, first_copy, index);
     }
     planner_undo(planner, mark);
-    if (planner->options.no_inplace) final->reason = "in-place updates are switched off";
-    else TRY(describe_conflict(planner, &conflict, &final->reason));
+    if (planner->options.no_inplace)
+        final->reason = "in-place updates are switched off";
+    else
+        TRY(describe_conflict(planner, &conflict, &final->reason));
     TRY(write_back(planner, index));
     TRY(planner_set(planner, &planner->copies[final->reader]->active, false));
     return own_set_asides(planner, first_copy, index);

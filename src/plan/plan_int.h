@@ -16,8 +16,7 @@ bool layout_same(sym_pool *pool, const tensor_type *a, const tensor_type *b);
 /* The layout of a view layer's result over its operand's memory; false if it can't be a view of that. */
 bool layout_view(sym_pool *pool, const network *network, const layer *layer, const tensor_type *in, tensor_type *out);
 /* The operand's layout that gives the result this one; false if none does (slices, repeats). */
-bool layout_unview(sym_pool *pool, const network *network, const layer *layer, const tensor_type *out,
-                   tensor_type *in);
+bool layout_unview(sym_pool *pool, const network *network, const layer *layer, const tensor_type *out, tensor_type *in);
 /* The part of a concat's result that an operand fills, or of a slice_update's result that its source fills. */
 bool layout_part(sym_pool *pool, const network *network, const layer *layer, uint32_t operand,
                  const tensor_type *result, tensor_type *out);
@@ -35,7 +34,7 @@ typedef struct edge {
 } edge;
 typedef struct order {
     arena *arena;
-    uint64_t *before; /* row i: the nodes that must run before node i; words words a row */
+    uint64_t *before;    /* row i: the nodes that must run before node i; words words a row */
     bool *has_successor; /* each node: some node was ever put after it */
     uint32_t words, node_count, node_capacity;
     edge *edges;
@@ -62,16 +61,16 @@ MUST_CHECK insitu_status order_sort(const order *order, const uint32_t *keys, ar
 /* ---- the planner's state ---- */
 /* Decisions are 32-bit words, changed through planner_set alone, so that a trial can be undone. */
 typedef struct tensor_plan {
-    tensor_id root;        /* the tensor whose memory it views; itself if it has memory of its own */
-    layer_id view;         /* a view: the layer that makes it */
-    tensor_type type;      /* its layout: dense (or a view of that) until it is placed */
-    tensor_type unplaced;  /* the layout that it has while it is not placed */
-    uint32_t storage;      /* decision; NONE: not placed */
-    uint32_t member_next;  /* decision: next tensor in the same storage; NONE */
-    uint32_t family_next;  /* next view of the same root; NONE */
-    uint32_t family_last;  /* of a root: the last of its family */
-    bool fixed;            /* an input, state or constant */
-    bool repeats;          /* some of its elements share memory (expand, unfold): nothing may be stored through it */
+    tensor_id root;       /* the tensor whose memory it views; itself if it has memory of its own */
+    layer_id view;        /* a view: the layer that makes it */
+    tensor_type type;     /* its layout: dense (or a view of that) until it is placed */
+    tensor_type unplaced; /* the layout that it has while it is not placed */
+    uint32_t storage;     /* decision; NONE: not placed */
+    uint32_t member_next; /* decision: next tensor in the same storage; NONE */
+    uint32_t family_next; /* next view of the same root; NONE */
+    uint32_t family_last; /* of a root: the last of its family */
+    bool fixed;           /* an input, state or constant */
+    bool repeats;         /* some of its elements share memory (expand, unfold): nothing may be stored through it */
 } tensor_plan;
 
 typedef struct use { /* one operand of one layer */
@@ -81,10 +80,10 @@ typedef struct use { /* one operand of one layer */
 
 typedef struct layer_plan {
     uint32_t node;
-    bool makes_view;         /* its result is a view of its operand's memory: no step */
-    uint32_t takes_operand;  /* decision. update: works in operand 0's memory; copy: its operand already lies there */
-    uint32_t *in_part;       /* decision, each operand: it already lies in its part of the result */
-    uint32_t *set_aside;     /* decision, each operand: copy (index) that is read in its stead; NONE */
+    bool makes_view;        /* its result is a view of its operand's memory: no step */
+    uint32_t takes_operand; /* decision. update: works in operand 0's memory; copy: its operand already lies there */
+    uint32_t *in_part;      /* decision, each operand: it already lies in its part of the result */
+    uint32_t *set_aside;    /* decision, each operand: copy (index) that is read in its stead; NONE */
 } layer_plan;
 
 typedef enum copy_purpose {
@@ -95,12 +94,12 @@ typedef enum copy_purpose {
 } copy_purpose;
 typedef struct planned_copy { /* a copy that the planner inserts */
     copy_purpose purpose;
-    uint32_t active;    /* decision */
+    uint32_t active; /* decision */
     uint32_t node;
     tensor_id source;
     uint32_t set_aside; /* decision: another copy that is read in the source's stead; NONE */
     plan_operand target;
-    uint32_t final;     /* the final for whose sake it is made; NONE */
+    uint32_t final; /* the final for whose sake it is made; NONE */
 } planned_copy;
 
 typedef enum node_kind { NODE_LAYER, NODE_COPY, NODE_CHECK, NODE_BARRIER, NODE_END } node_kind;
@@ -117,10 +116,10 @@ typedef struct final_value { /* a state tensor (or mutated input) and its value 
     uint32_t index; /* state or input */
     tensor_id start, next;
     plan_operand place;
-    int64_t bytes;        /* INT64_MAX if symbolic */
-    bool in_place;        /* next is computed in the tensor's own memory */
-    uint32_t reader;      /* a copy: COPY_READER */
-    const char *reason;   /* why something is copied for it; NULL */
+    int64_t bytes;      /* INT64_MAX if symbolic */
+    bool in_place;      /* next is computed in the tensor's own memory */
+    uint32_t reader;    /* a copy: COPY_READER */
+    const char *reason; /* why something is copied for it; NULL */
 } final_value;
 
 typedef struct storage_plan {
@@ -129,8 +128,8 @@ typedef struct storage_plan {
 } storage_plan;
 
 typedef struct end_read { /* what must be intact when the call ends */
-    uint32_t active;  /* decision */
-    uint32_t tensor;  /* NONE: the target of a copy */
+    uint32_t active;      /* decision */
+    uint32_t tensor;      /* NONE: the target of a copy */
     uint32_t copy;
 } end_read;
 
@@ -203,7 +202,7 @@ uint32_t tensor_node(const planner *planner, tensor_id tensor); /* of the layer 
 /* Puts the tensor at exactly this place, by placing its root, and pulls in what that is made of: *out_done false, and
  * nothing changed, if impossible; *out_conflict then tells why (reader NONE: the layouts do not allow it). */
 typedef struct conflict { /* a read that no order saves */
-    uint32_t reader; /* node; NONE */
+    uint32_t reader;      /* node; NONE */
     uint32_t tensor;
     uint32_t writer; /* node */
 } conflict;
@@ -215,7 +214,7 @@ MUST_CHECK insitu_status place_settle(planner *planner, uint32_t storage, bool *
 int64_t planner_set_aside_bytes(planner *planner, uint32_t first_copy);
 /* Reads of final values and of results whose place is decided later, so that placements before then respect them. */
 MUST_CHECK insitu_status place_readers(planner *planner);
-MUST_CHECK insitu_status place_finals(planner *planner);  /* state tensors and mutated inputs */
+MUST_CHECK insitu_status place_finals(planner *planner); /* state tensors and mutated inputs */
 MUST_CHECK insitu_status place_outputs(planner *planner);
 MUST_CHECK insitu_status place_rest(planner *planner);
 

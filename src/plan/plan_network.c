@@ -140,7 +140,8 @@ static insitu_status state_storage(planner *planner, uint32_t index, uint32_t *s
     int64_t bytes = 0;
     tensor_type type = {.dtype = network_tensor_of(network, state->tensor)->dtype,
                         .shape = network_tensor_of(network, state->tensor)->shape};
-    if (state->record != NONE) bytes = (int64_t)network->records[state->record].size;
+    if (state->record != NONE)
+        bytes = (int64_t)network->records[state->record].size;
     else if (!sym_constant(planner->pool, layout_bytes(planner->pool, &type), &bytes))
         FAIL(planner->diag, INSITU_UNSUPPORTED, "the size of state '%s' is not a constant", state->name);
     uint32_t number = plan->state_storage_count++;
@@ -177,8 +178,11 @@ static insitu_status add_inputs(planner *planner) {
     for (uint32_t i = 0; i < network->input_count; i++) {
         const network_input *input = &network->inputs[i];
         plan_input *planned = &plan->inputs[i];
-        *planned = (plan_input){.is_scalar = input->is_scalar, .is_constant = input->is_constant,
-                                .is_none = input->is_none, .value = input->value, .storage = NONE};
+        *planned = (plan_input){.is_scalar = input->is_scalar,
+                                .is_constant = input->is_constant,
+                                .is_none = input->is_none,
+                                .value = input->value,
+                                .storage = NONE};
         TRY(arena_string(&plan->arena, input->name, strlen(input->name), &planned->name));
         planned->type.dtype = input->dtype;
         if (input->tensor.index == NONE) continue;
@@ -341,8 +345,7 @@ static insitu_status add_asserts(planner *planner) {
 /* Each symbol's value comes from the first input dimension whose size is the bare symbol, or from a number. */
 static insitu_status find_symbols(planner *planner) {
     plan *plan = planner->plan;
-    TRY(arena_array(&plan->arena, plan->symbols.symbol_count + 1, sizeof *plan->symbol_sources,
-                    &plan->symbol_sources));
+    TRY(arena_array(&plan->arena, plan->symbols.symbol_count + 1, sizeof *plan->symbol_sources, &plan->symbol_sources));
     for (uint32_t i = plan->input_count; i-- > 0;) {
         const plan_input *input = &plan->inputs[i];
         uint32_t symbol = NONE;
@@ -384,15 +387,15 @@ static insitu_status build(planner *planner) {
     const network *network = planner->network;
     plan *plan = planner->plan;
     uint32_t capacity = 2 * network->tensor_count + network->record_count + 2 * network->state_count +
-                        network->mutation_count +
-                        network->input_count + network->output_count + network->layer_count + 8;
+                        network->mutation_count + network->input_count + network->output_count + network->layer_count +
+                        8;
     planner->storage_capacity = capacity;
     TRY(arena_array(&plan->arena, capacity, sizeof *plan->storages, &plan->storages));
     TRY(arena_array(&planner->scratch, capacity, sizeof *planner->storages, &planner->storages));
     TRY(arena_array(&planner->scratch, network->tensor_count + 1, sizeof *planner->tensors, &planner->tensors));
     for (uint32_t t = 0; t < network->tensor_count; t++)
-        planner->tensors[t] = (tensor_plan){.root = {t}, .view = NO_LAYER, .storage = NONE, .member_next = NONE,
-                                            .family_next = NONE, .family_last = t};
+        planner->tensors[t] = (tensor_plan){
+            .root = {t}, .view = NO_LAYER, .storage = NONE, .member_next = NONE, .family_next = NONE, .family_last = t};
     TRY(init_layers(planner));
     TRY(build_uses(planner));
     TRY(add_weights(planner));
@@ -430,7 +433,9 @@ insitu_status plan_build(network *network, const plan_options *options, plan **o
     if (status == INSITU_OK) status = build(&planner);
     arena_release(&planner.scratch);
     if (status == INSITU_OK) status = plan_verify(plan, diag);
-    if (status == INSITU_OK) *out_plan = plan;
-    else plan_destroy(plan);
+    if (status == INSITU_OK)
+        *out_plan = plan;
+    else
+        plan_destroy(plan);
     return status == INSITU_NOMEM ? diag_set(diag, INSITU_NOMEM, "out of memory") : status;
 }

@@ -63,8 +63,9 @@ static insitu_status order_copy(planner *planner, planned_copy *copy) {
         TRY(order_add(&planner->order, node, copy->node, &possible));
     }
     TRY(order_add(&planner->order, copy->node, planner->end, &possible));
-    planner->nodes[copy->node].key =
-        copy->purpose != COPY_SET_ASIDE ? planner->nodes[planner->end].key : maker ? maker->key : 0;
+    planner->nodes[copy->node].key = copy->purpose != COPY_SET_ASIDE ? planner->nodes[planner->end].key
+                                     : maker                         ? maker->key
+                                                                     : 0;
     return INSITU_OK;
 }
 

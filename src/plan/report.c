@@ -69,8 +69,12 @@ insitu_status report_build(planner *planner) {
                 const final_value *final = &planner->finals[i];
                 if (final->is_input != (pass == 1) || final->index != index) continue;
                 report_row *row = &plan->report[plan->report_count++];
-                *row = (report_row){.name = final->name, .type = final->place.type, .written = none, .moved = none,
-                                    .copied = none, .reason = ""};
+                *row = (report_row){.name = final->name,
+                                    .type = final->place.type,
+                                    .written = none,
+                                    .moved = none,
+                                    .copied = none,
+                                    .reason = ""};
                 TRY(describe_update(planner, final, &row->update));
                 sum_steps(planner, final, row);
                 int64_t copied;

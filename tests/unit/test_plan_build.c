@@ -63,11 +63,12 @@ static const plan_options plain = {.strict = false};
 
 static void a_row_is_written_in_place(void **state) {
     (void)state;
-    planned p = plan_of(CACHE "%r: f32[1,4,16,8] = index_update(%cache, %x, %pos) {accumulate=false, dims=[2], wrap=false}\n"
-                              "%s: f32[] = reduce(%r) {axes=[0,1,2,3], keepdim=false, op=sum}\n"
-                              "next \"cache\" = %r\n"
-                              "output \"output.0\" = %s\n",
-                        &plain);
+    planned p =
+        plan_of(CACHE "%r: f32[1,4,16,8] = index_update(%cache, %x, %pos) {accumulate=false, dims=[2], wrap=false}\n"
+                      "%s: f32[] = reduce(%r) {axes=[0,1,2,3], keepdim=false, op=sum}\n"
+                      "next \"cache\" = %r\n"
+                      "output \"output.0\" = %s\n",
+                &plain);
     expect_row(&p, 0, "index_update dim 2", 4 * 8 * 4, 0, 0, "");
     assert_int_equal(p.plan->step_count, 3); /* check, update, sum */
     assert_int_equal(p.plan->steps[0].kind, STEP_CHECK_INDEX);
@@ -260,10 +261,11 @@ static void a_position_from_a_new_value_is_computed_apart(void **state) {
 static void without_in_place_everything_is_copied(void **state) {
     (void)state;
     plan_options options = {.no_inplace = true};
-    planned p = plan_of(CACHE "%r: f32[1,4,16,8] = index_update(%cache, %x, %pos) {accumulate=false, dims=[2], wrap=false}\n"
-                              "next \"cache\" = %r\n"
-                              "output \"output.0\" = %r\n",
-                        &options);
+    planned p =
+        plan_of(CACHE "%r: f32[1,4,16,8] = index_update(%cache, %x, %pos) {accumulate=false, dims=[2], wrap=false}\n"
+                      "next \"cache\" = %r\n"
+                      "output \"output.0\" = %r\n",
+                &options);
     expect_row(&p, 0, "index_update dim 2", 2048, 0, 4096, "switched off");
     release(&p);
 }

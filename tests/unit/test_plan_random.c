@@ -73,7 +73,8 @@ static tensor_id of_shape(network *network, const shape *wanted) {
         for (uint32_t i = 0; i < wanted->rank; i++)
             if (sym_constant(&network->symbols, wanted->sizes[i], &size)) count *= size;
         if (tries > 6 && numel_of(network, tensor) == count)
-            return add(network, LAYER_RESHAPE, &tensor, 1, &(attr){.kind = ATTR_KIND_SYMS, .list = {wanted->sizes, wanted->rank}});
+            return add(network, LAYER_RESHAPE, &tensor, 1,
+                       &(attr){.kind = ATTR_KIND_SYMS, .list = {wanted->sizes, wanted->rank}});
     }
     attr attrs[] = {attr_of_dtype(DTYPE_F32), attr_of_list(wanted->sizes, wanted->rank),
                     attr_of_sym(sym_float(&network->symbols, (double)random_below(9)))};
@@ -198,9 +199,12 @@ static network *random_network(void) {
     for (uint32_t i = 0; i < layers; i++) {
         uint32_t kind = random_below(7);
         tensor_id x = random_below(2) ? pick(network) : (tensor_id){random_below(states + inputs)};
-        if (kind < 2) add_view(network, x);
-        else if (kind < 5) add_update(network, random_below(2) ? x : (tensor_id){network->tensor_count - 1});
-        else add_compute(network, x);
+        if (kind < 2)
+            add_view(network, x);
+        else if (kind < 5)
+            add_update(network, random_below(2) ? x : (tensor_id){network->tensor_count - 1});
+        else
+            add_compute(network, x);
     }
     for (uint32_t i = 0; i < states; i++) network->states[i].next = of_shape(network, &network->tensors[i].shape);
     for (uint32_t i = 0; i < inputs; i++) {
@@ -213,8 +217,11 @@ static network *random_network(void) {
     for (uint32_t i = 0, outputs = 1 + random_below(3); i < outputs; i++) {
         network_output *output;
         assert_int_equal(network_add_output(network, &output), INSITU_OK);
-        *output = (network_output){.name = i == 0 ? "output.0" : i == 1 ? "output.1" : "output.2",
-                                   .kind = OUTPUT_TENSOR, .tensor = pick(network)};
+        *output = (network_output){.name = i == 0   ? "output.0"
+                                           : i == 1 ? "output.1"
+                                                    : "output.2",
+                                   .kind = OUTPUT_TENSOR,
+                                   .tensor = pick(network)};
     }
     return network;
 }
@@ -242,7 +249,8 @@ static int64_t viewed_index(const network *network, const layer *layer, const in
         from[dim] = layer_attr_int(network, layer, ATTR_START) + at[dim] * layer_attr_int(network, layer, ATTR_STEP);
     }
     for (uint32_t i = 0; i < rank_of(network, x); i++)
-        index = index * size_of(network, x, i) + (layer->kind == LAYER_EXPAND && size_of(network, x, i) == 1 ? 0 : from[i]);
+        index =
+            index * size_of(network, x, i) + (layer->kind == LAYER_EXPAND && size_of(network, x, i) == 1 ? 0 : from[i]);
     return index;
 }
 
@@ -418,8 +426,7 @@ static void check_call(network *network, running *run, value *values, uint64_t s
     }
     for (uint32_t i = 0; i < network->output_count; i++)
         for (int64_t e = 0; e < numel_of(network, network->outputs[i].tensor); e++)
-            if (element_at(run, &run->plan->outputs[i].operand, e) !=
-                values[network->outputs[i].tensor.index].data[e])
+            if (element_at(run, &run->plan->outputs[i].operand, e) != values[network->outputs[i].tensor.index].data[e])
                 fail_with(network, run, seed, network->outputs[i].name);
 }
 
