@@ -187,6 +187,14 @@ static void test_reduce_corners(void **unused) {
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, r[0], NAN);
     ASSERT_VALUES(&steps, r[1], 1);
+    /* Short sums: (x0 + x4 + x5) + x1 + x2 + x3 in f32. */
+    x = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(6), VALUES(16777216, 1, 1, 1, 1, 2));
+    step = steps_add(&steps, LAYER_REDUCE, r, 1, &x, 1);
+    step_op(step, OP_SUM);
+    step_int(step, ATTR_KEEPDIM, 0);
+    step_list(&steps, step, ATTR_AXES, 1, SIZES(0));
+    steps_run_reference(&steps);
+    steps_assert_values(&steps, &r[0], VALUES(16777220), 1, 0);
     bound_operand none = steps_tensor(&steps, STORAGE_INPUT, DTYPE_I32, 2, SIZES(2, 0));
     bound_operand sums = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 1, SIZES(2));
     step = steps_add(&steps, LAYER_REDUCE, &sums, 1, &none, 1);

@@ -1,25 +1,24 @@
 /* reduce, over any axes, and reduce_index, over one. Each result element folds its operands' elements in row-major
- * order of the reduced axes: floats in double (sums in eight lanes), integers in wrapping i64. Sums of fewer elements than
- * there are lanes are taken one by one, rounded as PyTorch rounds them: it does so too, and the bits are then the same. */
+ * order of the reduced axes: floats in double (sums in eight lanes), integers in wrapping i64. A sum of fewer than eight
+ * floats is rounded after each addition, in PyTorch's order, which for so few is the same on every processor. */
 #include "backend/cpu/cpu_int.h"
 
 #include <math.h>
 
-enum { LANES = 8 };
+enum { LANES = 8, SHORT_SUM = 8, SHORT_LANES = 4 };
 typedef struct fold {
     op_kind op;
     compute kind;
     double lanes[LANES], product, mean, best;
-    double in_order; /* the sum of the first LANES - 1 elements */
-    bool wide;       /* f64: PyTorch's running sum is no float */
     int64_t sum, int_product, int_best;
     int64_t position, best_position; /* elements seen; where the best was */
     bool any, all;
+    int64_t laned; /* short sums: so many elements go to four lanes in turn, the rest to the first; -1: no short sum */
 } fold;
 
-static void fold_start(fold *fold, op_kind op, compute kind, bool wide, double mean) {
+static void fold_start(fold *fold, op_kind op, compute kind, double mean) {
     *fold =
-        (struct fold){.op = op, .kind = kind, .wide = wide, .product = 1, .int_product = 1, .mean = mean, .all = true};
+        (struct fold){.op = op, .kind = kind, .product = 1, .int_product = 1, .mean = mean, .all = true, .laned = -1};
 }
 
 static void fold_best(fold *fold, double value, bool larger) {
@@ -41,12 +40,13 @@ static void fold_int_best(fold *fold, int64_t value, bool larger) {
 
 static void fold_doubles(fold *fold, const double *values, int64_t count) {
     op_kind op = fold->op;
-    if (op == OP_SUM || op == OP_MEAN) {
-        for (int64_t i = 0; i < count; i++) fold->lanes[i % LANES] += values[i];
-        for (int64_t i = 0; i < count && fold->position < LANES; i++, fold->position++) {
-            double sum = fold->in_order + values[i];
-            fold->in_order = fold->wide ? sum : (double)(float)sum;
+    if (fold->laned >= 0) {
+        for (int64_t i = 0; i < count; i++, fold->position++) {
+            double *lane = &fold->lanes[fold->position < fold->laned ? fold->position % SHORT_LANES : 0];
+            *lane = fold->kind == COMPUTE_F32 ? (double)((float)*lane + (float)values[i]) : *lane + values[i];
         }
+    } else if (op == OP_SUM || op == OP_MEAN) {
+        for (int64_t i = 0; i < count; i++) fold->lanes[i % LANES] += values[i];
     } else if (op == OP_VAR) {
         for (int64_t i = 0; i < count; i++) {
             double off = values[i] - fold->mean;
@@ -98,8 +98,12 @@ static void fold_elements(fold *fold, dtype type, const walk *inner, char *data)
 
 static double fold_sum(const fold *fold) {
     const double *lanes = fold->lanes;
-    bool few = fold->position < LANES && (fold->op == OP_SUM || fold->op == OP_MEAN);
-    if (few) return fold->in_order;
+    if (fold->laned >= 0) {
+        double sum = lanes[0];
+        for (uint32_t i = 1; i < SHORT_LANES; i++)
+            sum = fold->kind == COMPUTE_F32 ? (double)((float)sum + (float)lanes[i]) : sum + lanes[i];
+        return sum;
+    }
     return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
@@ -181,6 +185,14 @@ static void make_walks(const kernel_call *call, const bool *reduced, bool keep, 
     walk_merge(inner);
 }
 
+/* PyTorch adds in four lanes where the reduced elements are the closest ones in memory, else one after another. */
+static bool sums_in_lanes(const walk *outer, const walk *inner) {
+    if (inner->rank != 1) return false;
+    for (uint32_t i = 0; i < outer->rank; i++)
+        if (outer->strides[0][i] <= inner->strides[0][0]) return false;
+    return true;
+}
+
 bool ref_reduce_can_run(const bound_step *step, reason *why) {
     bool reduced[MAX_RANK];
     for (uint32_t i = 0; i < step->operands[0].rank; i++) reduced[i] = is_reduced(step, i);
@@ -208,17 +220,19 @@ void ref_reduce(const kernel_call *call) {
     if (!walk_start(&outer, begin, end)) return;
     op_kind op = attr_op(step);
     double correction = attr_real(step, ATTR_CORRECTION, 1);
+    int64_t laned = sums_in_lanes(&outer, &inner) ? total - total % SHORT_LANES : 0;
     do {
         for (int64_t i = 0; i < outer.run; i++) {
             char *data = outer.data[0] + i * outer.step[0];
             fold fold;
             double mean = 0;
             if (op == OP_VAR) {
-                fold_start(&fold, OP_SUM, COMPUTE_F64, true, 0);
+                fold_start(&fold, OP_SUM, COMPUTE_F64, 0);
                 fold_elements(&fold, type, &inner, data);
                 mean = fold_sum(&fold) / (double)total;
             }
-            fold_start(&fold, op, compute_of(type), type == DTYPE_F64, mean);
+            fold_start(&fold, op, compute_of(type), mean);
+            if (dtype_is_float(type) && (op == OP_SUM || op == OP_MEAN) && total < SHORT_SUM) fold.laned = laned;
             fold_elements(&fold, type, &inner, data);
             fold_store(&fold, step->results[0].dtype, outer.data[1] + i * outer.step[1], total, correction);
         }
@@ -256,7 +270,7 @@ void ref_reduce_index(const kernel_call *call) {
     do {
         for (int64_t i = 0; i < outer.run; i++) {
             fold fold;
-            fold_start(&fold, attr_op(step), compute_of(type), true, 0);
+            fold_start(&fold, attr_op(step), compute_of(type), 0);
             fold_elements(&fold, type, &inner, outer.data[0] + i * outer.step[0]);
             fold_store(&fold, type, outer.data[1] + i * outer.step[1], 0, 0);
             element_store_int(DTYPE_I64, outer.data[2] + i * outer.step[2], fold.best_position);
