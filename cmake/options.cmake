@@ -32,3 +32,10 @@ if(INSITU_SANITIZE)
     add_compile_options(-fsanitize=${INSITU_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${INSITU_SANITIZE})
 endif()
+
+# insitu_sanitizer_options(<program>): the defaults of a program that may open oneDNN.
+function(insitu_sanitizer_options program)
+    if(INSITU_SANITIZE MATCHES address)
+        target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/sanitizer_options.c)
+    endif()
+endfunction()

@@ -10,7 +10,7 @@ agree before it is kept (but for the forms that a fixture names as wrong there).
     callI.in.NAME        user input NAME before call I (a number is a 0-d tensor)
     callI.output.N       leaf N of the flattened result
     callI.mutated.NAME   user input NAME after call I, if the program mutates it
-    state.FQN            mutated buffer after the last call
+    state.FQN            buffer, mutated or not, after the last call
 """
 import copy
 import pathlib
@@ -97,9 +97,8 @@ def write(fixture):
         tensors = record(eager, fixture.make_calls(), names, mutated)
         for form in set(forms) - set(fixture.differs):
             check_form(fixture.name, form, copy.deepcopy(forms[form]), fixture.make_calls(), names, mutated, tensors)
-        buffers = dict(eager.named_buffers(remove_duplicate=False))
-        for fqn in signature.buffers_to_mutate.values():
-            tensors[f"state.{fqn}"] = as_tensor(buffers[fqn])
+        for fqn, buffer in eager.named_buffers(remove_duplicate=False):
+            tensors[f"state.{fqn}"] = as_tensor(buffer)
     for form, exported in forms.items():
         shorten(exported)
         torch.export.save(exported, DATA / f"{fixture.name}.{form}.pt2")

@@ -1,0 +1,4 @@
+/* Of programs built with the address sanitizer. The leak checker of GCC 12 crashes on thread-local storage of libraries
+ * opened at run time (oneDNN, with threads) where it tracks that storage by itself. */
+const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void) { return "intercept_tls_get_addr=0"; }
