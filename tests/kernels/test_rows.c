@@ -149,7 +149,7 @@ static void binary_case(op_kind op, int64_t columns, filling filling, uint32_t f
     bound_operand r = gapped(&steps, sizes[0], sizes[1]);
     bound_step *step = steps_add(&steps, LAYER_BINARY, &r, 1, operands, form < 3 ? 2 : 1);
     step_op(step, op);
-    if (form >= 3) step_real(step, ATTR_SCALAR, 0.7);
+    if (form >= 3) step_real(step, ATTR_SCALAR, op == OP_POW ? 2 : 0.7);
     if (form >= 3) step_int(step, ATTR_SCALAR_FIRST, form == 4);
     check_rows(&steps);
     steps_release(&steps);

@@ -39,7 +39,9 @@ bool vec_binary_can_run(const bound_step *step, reason *why) {
     static const op_kind ops[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MAXIMUM, OP_MINIMUM};
     bool known = false;
     for (uint32_t i = 0; i < COUNT_OF(ops); i++) known |= attr_op(step) == ops[i];
-    if (!known) return decline(why, "it has no vector form of %s", op_name(attr_op(step)));
+    bool squares = attr_op(step) == OP_POW && step->operand_count == 1 && attr_real(step, ATTR_SCALAR, 0) == 2 &&
+                   !attr_int(step, ATTR_SCALAR_FIRST, 0);
+    if (!known && !squares) return decline(why, "it has no vector form of %s", op_name(attr_op(step)));
     return runs_fit(step, why);
 }
 

@@ -78,13 +78,15 @@ static inline vf side_load_part(side side, int64_t i, int64_t count, vf repeated
             vec_store_part(to + i, (expression), count - i);                                                           \
         }                                                                                                              \
     }
+/* pow: can_run lets the exponent 2 alone through. */
 #define BINARY_TABLE(X)                                                                                                \
     X(ADD, a + b)                                                                                                      \
     X(SUB, a - b)                                                                                                      \
     X(MUL, (a) * b)                                                                                                    \
     X(DIV, a / b)                                                                                                      \
     X(MAXIMUM, vec_select((a != a) | (a >= b), a, b))                                                                  \
-    X(MINIMUM, vec_select((a != a) | (a <= b), a, b))
+    X(MINIMUM, vec_select((a != a) | (a <= b), a, b))                                                                  \
+    X(POW, vec_select(b == 2, (a) * a, a))
 BINARY_TABLE(BINARY_RUN)
 
 typedef void (*binary_run)(side left, side right, float *to, int64_t count);
