@@ -55,6 +55,13 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_output(const insitu_eng
                                                                 insitu_value_info *info, insitu_diag *diag);
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_state(const insitu_engine *engine, int32_t index,
                                                                insitu_value_info *info, insitu_diag *diag);
+/* A buffer that the program does not write, be it used or not: a read-only view of bytes that the engine maps. The name,
+ * data, shape and strides are the engine's, valid until it is destroyed; the memory must not be written to. States and
+ * these buffers together are all buffers of the module; no two have one name. Errors: ARG (index out of range). */
+INSITU_API int32_t insitu_engine_buffer_count(const insitu_engine *engine);
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_buffer(const insitu_engine *engine, int32_t index,
+                                                                const char **out_name, insitu_tensor *out_tensor,
+                                                                insitu_diag *diag);
 /* Index by name, -1 if there is none. */
 INSITU_API int32_t insitu_engine_find_input(const insitu_engine *engine, const char *name);
 INSITU_API int32_t insitu_engine_find_output(const insitu_engine *engine, const char *name);
@@ -82,7 +89,8 @@ INSITU_API int32_t insitu_engine_report_count(const insitu_engine *engine);
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_report(const insitu_engine *engine, int32_t index,
                                                                 insitu_report_row *row, insitu_diag *diag);
 /* Text of the engine, one of: "report" (the in-place report), "plan" (steps and memory), "values" (inputs, outputs,
- * states, aliases), each for people; "json" (everything, one JSON object). *out_text is freed by insitu_text_free. */
+ * states, buffers, aliases), each for people; "json" (everything, one JSON object). *out_text is freed by
+ * insitu_text_free. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_print(const insitu_engine *engine, const char *what,
                                                                char **out_text, insitu_diag *diag);
 INSITU_API void insitu_text_free(char *text);

@@ -26,8 +26,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_fork(const insitu_state 
 /* Writes a safetensors file, one tensor a state name: to a temporary name beside path, then renamed. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_save(const insitu_state *state, const char *path,
                                                              insitu_diag *diag);
-/* Reads such a file. Names, dtypes and shapes must be this engine's; on any error the state is as before.
- * Errors: IO, FORMAT, ARG, SHAPE. */
+/* Reads such a file. Names, dtypes and shapes must be this engine's; on any error the state is as before. It may hold
+ * buffers of insitu_engine_buffer too, with the very bytes that the engine has. Errors: IO, FORMAT, ARG, SHAPE. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_load(insitu_state *state, const char *path, insitu_diag *diag);
 
 INSITU_API int32_t insitu_state_count(const insitu_state *state);

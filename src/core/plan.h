@@ -16,7 +16,7 @@ typedef struct weight_record {
     const char *name;    /* the first tensor's name */
     const uint8_t *data; /* size bytes; NULL in a plan whose weights were not attached */
     size_t size;
-    dtype dtype;         /* how the bytes are typed in the engine file */
+    dtype dtype; /* how the bytes are typed in the engine file */
 } weight_record;
 
 typedef enum storage_kind {
@@ -40,8 +40,8 @@ typedef struct plan_operand {
 } plan_operand;
 
 typedef enum step_kind {
-    STEP_LAYER,       /* results = layer(operands) */
-    STEP_CHECK_INDEX  /* operands[0]: integers that must lie in [0, extent), or [-extent, extent) if wrap; else BOUNDS */
+    STEP_LAYER,      /* results = layer(operands) */
+    STEP_CHECK_INDEX /* operands[0]: integers that must lie in [0, extent), or [-extent, extent) if wrap; else BOUNDS */
 } step_kind;
 
 typedef struct plan_step {
@@ -65,23 +65,23 @@ typedef struct plan_symbol { /* where a symbol's value comes from, index = symbo
 
 typedef struct plan_input {
     const char *name;
-    tensor_type type;   /* sizes, and the strides that the program was compiled for; scalars: rank 0 */
-    bool is_scalar;     /* a Python number: symbol or constant; bound as a 0-d tensor */
-    bool is_constant;   /* specialised: the number given must equal value */
-    bool is_none;       /* a None or string leaf: nothing to bind */
-    sym value;          /* is_scalar */
+    tensor_type type; /* sizes, and the strides that the program was compiled for; scalars: rank 0 */
+    bool is_scalar;   /* a Python number: symbol or constant; bound as a 0-d tensor */
+    bool is_constant; /* specialised: the number given must equal value */
+    bool is_none;     /* a None or string leaf: nothing to bind */
+    sym value;        /* is_scalar */
     bool is_written;
-    uint32_t storage;   /* NONE if no step uses it */
+    uint32_t storage; /* NONE if no step uses it */
 } plan_input;
 
 typedef enum output_kind { OUTPUT_TENSOR, OUTPUT_NUMBER, OUTPUT_NONE } output_kind;
 typedef struct plan_output {
-    const char *name;    /* "output.N", N = position in the flattened result */
+    const char *name; /* "output.N", N = position in the flattened result */
     output_kind kind;
-    plan_operand operand; /* TENSOR: where the value lies after the last step */
-    sym value;            /* NUMBER */
+    plan_operand operand;                                /* TENSOR: where the value lies after the last step */
+    sym value;                                           /* NUMBER */
     enum { ALIAS_NONE, ALIAS_INPUT, ALIAS_STATE } alias; /* TENSOR: the value is (a view of) this input or state */
-    uint32_t alias_index; /* input or state */
+    uint32_t alias_index;                                /* input or state */
 } plan_output;
 
 typedef struct plan_state_storage { /* one block of state memory */
@@ -94,6 +94,12 @@ typedef struct plan_state { /* one name; several may view one storage */
     tensor_type type; /* constant sizes, strides, offset */
 } plan_state;
 
+typedef struct plan_buffer { /* a buffer that the program does not write, whether steps read it or not */
+    const char *name;
+    uint32_t weight;  /* weight record */
+    tensor_type type; /* constant sizes, strides, offset */
+} plan_buffer;
+
 typedef struct plan_assert { /* checked when the symbols are bound, before anything runs */
     sym condition;
     const char *message;
@@ -101,9 +107,9 @@ typedef struct plan_assert { /* checked when the symbols are bound, before anyth
 } plan_assert;
 
 typedef struct report_row { /* the in-place report */
-    const char *name;   /* state or input */
+    const char *name;       /* state or input */
     tensor_type type;
-    const char *update; /* "index_update dim 2" */
+    const char *update;         /* "index_update dim 2" */
     sym written, moved, copied; /* bytes a call */
     bool in_place;
     const char *reason; /* of a copy: one clause that names the reader or the conflict, with its source; else "" */
@@ -120,10 +126,11 @@ typedef struct plan {
     plan_output *outputs;
     plan_state_storage *state_storages;
     plan_state *states;
+    plan_buffer *buffers;
     plan_assert *asserts;
     report_row *report;
     uint32_t weight_count, storage_count, step_count, input_count, output_count, state_storage_count, state_count;
-    uint32_t assert_count, report_count;
+    uint32_t buffer_count, assert_count, report_count;
     uint32_t first_write; /* first step that writes a state or an input; step_count if none */
 } plan;
 

@@ -169,6 +169,11 @@ void plan_print(const plan *plan, text *out) {
         type_print(&plan->symbols, &plan->states[i].type, out);
         text_printf(out, "\n");
     }
+    for (uint32_t i = 0; i < plan->buffer_count; i++) {
+        text_printf(out, "buffer %u \"%s\": ", i, plan->buffers[i].name);
+        type_print(&plan->symbols, &plan->buffers[i].type, out);
+        text_printf(out, " of weight %u\n", plan->buffers[i].weight);
+    }
     print_storages(plan, out);
     for (uint32_t i = 0; i < plan->assert_count; i++) {
         text_printf(out, "assert ");

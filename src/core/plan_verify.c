@@ -118,6 +118,18 @@ static bool constant_extent(const sym_pool *pool, const tensor_type *type, size_
     return true;
 }
 
+/* The type's numbers are constants, its elements lie in size bytes, and a dense copy of them has a size too. */
+static bool fits_in(const sym_pool *pool, const tensor_type *type, size_t size) {
+    size_t extent, dense = dtype_size(type->dtype);
+    if (!constant_extent(pool, type, &extent) || extent > size) return false;
+    for (uint32_t i = 0; i < type->shape.rank; i++) {
+        int64_t count;
+        if (!sym_constant(pool, type->shape.sizes[i], &count)) return false;
+        if (!checked_size_mul(dense, (size_t)count, &dense)) return false;
+    }
+    return dense <= INT64_MAX;
+}
+
 static bool check_operand(plan_checker *checker, const plan_operand *operand, const char *what) {
     const plan *plan = checker->plan;
     if (operand->storage >= plan->storage_count) {
@@ -141,9 +153,9 @@ static bool check_operand(plan_checker *checker, const plan_operand *operand, co
 static void check_counts(plan_checker *checker) {
     const plan *plan = checker->plan;
     at(checker, "plan");
-    const uint32_t counts[] = {plan->weight_count, plan->storage_count,       plan->step_count,
-                               plan->input_count,  plan->output_count,        plan->state_count,
-                               plan->assert_count, plan->state_storage_count, plan->report_count};
+    const uint32_t counts[] = {plan->weight_count, plan->storage_count, plan->step_count,   plan->input_count,
+                               plan->output_count, plan->state_count,   plan->assert_count, plan->state_storage_count,
+                               plan->report_count, plan->buffer_count};
     for (size_t i = 0; i < COUNT_OF(counts); i++)
         if (counts[i] > MAX_NODES) fault(checker, "a table has %u rows", counts[i]);
     if (plan->symbols.symbol_count && !plan->symbol_sources) fault(checker, "its symbols have no sources");
@@ -311,7 +323,8 @@ static insitu_status check_outputs(plan_checker *checker) {
     return INSITU_OK;
 }
 
-static insitu_status check_states(plan_checker *checker) {
+/* names: of states and buffers, which a saved state holds side by side. */
+static insitu_status check_states(plan_checker *checker, map *names) {
     const plan *plan = checker->plan;
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
         const plan_state_storage *storage = &plan->state_storages[i];
@@ -321,18 +334,30 @@ static insitu_status check_states(plan_checker *checker) {
             (storage->initial >= plan->weight_count || plan->weights[storage->initial].size < storage->bytes))
             fault(checker, "its initial value does not exist, or is too small");
     }
-    map names = {0};
     for (uint32_t i = 0; i < plan->state_count; i++) {
         const plan_state *state = &plan->states[i];
         at(checker, "state %u '%s'", i, shown(state->name));
-        TRY(check_unique(checker, &names, state->name));
-        size_t extent;
+        TRY(check_unique(checker, names, state->name));
         if (state->state_storage >= plan->state_storage_count)
             fault(checker, "it has no storage");
         else if (check_type(checker, &state->type, "its type") &&
-                 (!constant_extent(&plan->symbols, &state->type, &extent) ||
-                  extent > plan->state_storages[state->state_storage].bytes))
+                 !fits_in(&plan->symbols, &state->type, plan->state_storages[state->state_storage].bytes))
             fault(checker, "its sizes are not constants within its storage");
+    }
+    return INSITU_OK;
+}
+
+static insitu_status check_buffers(plan_checker *checker, map *names) {
+    const plan *plan = checker->plan;
+    for (uint32_t i = 0; i < plan->buffer_count; i++) {
+        const plan_buffer *buffer = &plan->buffers[i];
+        at(checker, "buffer %u '%s'", i, shown(buffer->name));
+        TRY(check_unique(checker, names, buffer->name));
+        if (buffer->weight >= plan->weight_count)
+            fault(checker, "its weight does not exist");
+        else if (check_type(checker, &buffer->type, "its type") &&
+                 !fits_in(&plan->symbols, &buffer->type, plan->weights[buffer->weight].size))
+            fault(checker, "its sizes are not constants within its weight");
     }
     return INSITU_OK;
 }
@@ -465,6 +490,7 @@ static void check_step(plan_checker *checker, uint32_t index) {
 
 static insitu_status check_all(plan_checker *checker) {
     plan *plan = checker->plan;
+    map saved_names = {0};
     check_counts(checker);
     if (checker->fault_count) return INSITU_OK;
     check_symbols(checker);
@@ -472,7 +498,8 @@ static insitu_status check_all(plan_checker *checker) {
     TRY(arena_array(&checker->scratch, plan->storage_count, sizeof(bool), &checker->storage_is_good));
     check_weights(checker);
     for (uint32_t i = 0; i < plan->storage_count; i++) checker->storage_is_good[i] = check_storage(checker, i);
-    TRY(check_states(checker));
+    TRY(check_states(checker, &saved_names));
+    TRY(check_buffers(checker, &saved_names));
     TRY(check_inputs(checker));
     TRY(check_outputs(checker));
     check_asserts_and_report(checker);

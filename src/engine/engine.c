@@ -120,6 +120,38 @@ static insitu_status fill_states(insitu_engine *engine) {
     return INSITU_OK;
 }
 
+/* The verifier found the types constant and within their weights. */
+static insitu_status fill_buffer(insitu_engine *engine, const plan_buffer *from, insitu_tensor *tensor) {
+    const sym_pool *pool = &engine->plan->symbols;
+    const weight_record *weight = &engine->plan->weights[from->weight];
+    uint32_t rank = from->type.shape.rank;
+    int64_t offset = 0;
+    TRY(arena_array(&engine->arena, rank, sizeof(int64_t), &tensor->shape));
+    TRY(arena_array(&engine->arena, rank, sizeof(int64_t), &tensor->strides));
+    for (uint32_t i = 0; i < rank; i++)
+        if (!sym_constant(pool, from->type.shape.sizes[i], &tensor->shape[i]) ||
+            !sym_constant(pool, from->type.strides[i], &tensor->strides[i]))
+            return INSITU_INTERNAL;
+    if (!sym_constant(pool, from->type.offset, &offset)) return INSITU_INTERNAL;
+    for (uint32_t i = 0; i < rank; i++)
+        if (tensor->shape[i] == 0) offset = 0; /* it need not lie in the weight */
+    tensor->data = (uint8_t *)(uintptr_t)weight->data + (size_t)offset * dtype_size(from->type.dtype);
+    tensor->device = (insitu_device){INSITU_DEVICE_CPU, 0};
+    tensor->ndim = (int32_t)rank;
+    tensor->dtype = dtype_public(from->type.dtype);
+    return INSITU_OK;
+}
+
+static insitu_status fill_buffers(insitu_engine *engine) {
+    const plan *plan = engine->plan;
+    TRY(arena_array(&engine->arena, plan->buffer_count, sizeof(insitu_tensor), &engine->buffers));
+    for (uint32_t i = 0; i < plan->buffer_count; i++) {
+        TRY(fill_buffer(engine, &plan->buffers[i], &engine->buffers[i]));
+        TRY(map_set(&engine->buffer_names, &engine->arena, plan->buffers[i].name, i));
+    }
+    return INSITU_OK;
+}
+
 static int64_t constant_or_unknown(const sym_pool *pool, sym value) {
     int64_t constant;
     return sym_constant(pool, value, &constant) ? constant : -1;
@@ -167,6 +199,7 @@ static insitu_status fill(insitu_engine *engine, file_map *const *maps, uint32_t
     TRY(fill_inputs(engine));
     TRY(fill_outputs(engine));
     TRY(fill_states(engine));
+    TRY(fill_buffers(engine));
     return fill_report(engine, diag);
 }
 

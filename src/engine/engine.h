@@ -19,8 +19,9 @@ struct insitu_engine {
     uint8_t *copied_weights; /* bytes that lay in no map */
     arena arena;             /* of the tables below */
     insitu_value_info *inputs, *outputs, *states;
+    insitu_tensor *buffers; /* one for each of the plan's; data in a map or in copied_weights */
     engine_text_row *report;
-    map input_names, output_names, state_names;
+    map input_names, output_names, state_names, buffer_names;
 };
 
 /* Makes an engine of a verified plan, which it owns from now on, also if this fails. Each weight's bytes lie in one of

@@ -218,6 +218,18 @@ static void print_states(plan_writer *writer) {
     }
 }
 
+static void print_buffers(plan_writer *writer) {
+    text_printf(writer->out, "],\"buffers\":[");
+    for (uint32_t i = 0; i < writer->plan->buffer_count; i++) {
+        const plan_buffer *buffer = &writer->plan->buffers[i];
+        start_row(writer, i, "name", buffer->name);
+        text_printf(writer->out, ",\"weight\":%u", buffer->weight);
+        print_key(writer, "type");
+        print_type(writer, &buffer->type);
+        text_printf(writer->out, "}");
+    }
+}
+
 static void print_asserts_and_report(plan_writer *writer) {
     const plan *plan = writer->plan;
     text_printf(writer->out, "],\"asserts\":[");
@@ -251,6 +263,7 @@ static void print_body(plan_writer *writer) {
     text_printf(writer->out, "],\"outputs\":[");
     print_outputs(writer);
     print_states(writer);
+    print_buffers(writer);
     print_asserts_and_report(writer);
     text_printf(writer->out, "],\"storages\":[");
     print_storages(writer);

@@ -341,6 +341,20 @@ static insitu_status read_states(plan_reader *reader) {
     return INSITU_OK;
 }
 
+static insitu_status read_buffers(plan_reader *reader) {
+    plan *plan = reader->plan;
+    const json_t *rows;
+    TRY(start_table(reader, "buffers", sizeof(plan_buffer), &rows, &plan->buffers, &plan->buffer_count));
+    for (uint32_t i = 0; i < plan->buffer_count; i++) {
+        const json_t *row = json_array_get(rows, i);
+        reader->row = i;
+        TRY(read_text(reader, row, "name", &plan->buffers[i].name));
+        TRY(read_id(reader, json_object_get(row, "weight"), "weight", &plan->buffers[i].weight));
+        TRY(read_type(reader, json_object_get(row, "type"), &plan->buffers[i].type));
+    }
+    return INSITU_OK;
+}
+
 static insitu_status read_asserts(plan_reader *reader) {
     plan *plan = reader->plan;
     const json_t *rows;
@@ -488,6 +502,7 @@ static insitu_status read_tables(plan_reader *reader, arena *scratch) {
     TRY(read_inputs(reader));
     TRY(read_outputs(reader));
     TRY(read_states(reader));
+    TRY(read_buffers(reader));
     TRY(read_asserts(reader));
     TRY(read_report(reader));
     TRY(read_storages(reader));

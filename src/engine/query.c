@@ -1,4 +1,4 @@
-/* Questions about an engine: its inputs, outputs and states, the in-place report, and texts. */
+/* Questions about an engine: its inputs, outputs, states and buffers, the in-place report, and texts. */
 #include "engine/engine.h"
 
 #include <inttypes.h>
@@ -12,6 +12,7 @@ static void copy_struct(void *target, size_t struct_size, const void *source, si
 int32_t insitu_engine_input_count(const insitu_engine *engine) { return (int32_t)engine->plan->input_count; }
 int32_t insitu_engine_output_count(const insitu_engine *engine) { return (int32_t)engine->plan->output_count; }
 int32_t insitu_engine_state_count(const insitu_engine *engine) { return (int32_t)engine->plan->state_count; }
+int32_t insitu_engine_buffer_count(const insitu_engine *engine) { return (int32_t)engine->plan->buffer_count; }
 int32_t insitu_engine_report_count(const insitu_engine *engine) { return (int32_t)engine->plan->report_count; }
 
 static insitu_status answer(const char *what, const insitu_value_info *rows, uint32_t count, int32_t index,
@@ -36,6 +37,19 @@ insitu_status insitu_engine_output(const insitu_engine *engine, int32_t index, i
 insitu_status insitu_engine_state(const insitu_engine *engine, int32_t index, insitu_value_info *info,
                                   insitu_diag *diag) {
     return answer("state", engine->states, engine->plan->state_count, index, info, diag);
+}
+
+insitu_status insitu_engine_buffer(const insitu_engine *engine, int32_t index, const char **out_name,
+                                   insitu_tensor *out_tensor, insitu_diag *diag) {
+    if (!engine || !out_name || !out_tensor)
+        FAIL(diag, INSITU_ARG, "insitu_engine_buffer needs an engine, out_name and out_tensor");
+    *out_name = NULL;
+    *out_tensor = (insitu_tensor){0};
+    if (index < 0 || (uint32_t)index >= engine->plan->buffer_count)
+        FAIL(diag, INSITU_ARG, "buffer %d does not exist: the engine has %u", (int)index, engine->plan->buffer_count);
+    *out_name = engine->plan->buffers[index].name;
+    *out_tensor = engine->buffers[index];
+    return INSITU_OK;
 }
 
 static int32_t find(const map *names, const char *name) {
@@ -154,6 +168,11 @@ static void print_values(const plan *plan, text *out) {
         print_declared(plan, plan->states[i].name, &plan->states[i].type, out);
         text_printf(out, "\n");
     }
+    text_printf(out, "buffers\n");
+    for (uint32_t i = 0; i < plan->buffer_count; i++) {
+        print_declared(plan, plan->buffers[i].name, &plan->buffers[i].type, out);
+        text_printf(out, "\n");
+    }
 }
 
 static void print_json_sizes(const char *key, const int64_t *sizes, int32_t count, text *out) {
@@ -190,6 +209,22 @@ static void print_json_values(const char *key, const insitu_value_info *rows, ui
     text_printf(out, "],\n");
 }
 
+static void print_json_buffers(const insitu_engine *engine, text *out) {
+    text_printf(out, "\"buffers\":[");
+    for (uint32_t i = 0; i < engine->plan->buffer_count; i++) {
+        const insitu_tensor *buffer = &engine->buffers[i];
+        const insitu_value_info info = {.name = engine->plan->buffers[i].name,
+                                        .dtype = buffer->dtype,
+                                        .ndim = buffer->ndim,
+                                        .sizes = buffer->shape,
+                                        .min_sizes = buffer->shape,
+                                        .max_sizes = buffer->shape};
+        text_printf(out, i ? ",\n" : "\n");
+        print_json_value(&info, out);
+    }
+    text_printf(out, "],\n");
+}
+
 static void print_json_report(const insitu_engine *engine, text *out) {
     text_printf(out, "\"report\":[");
     for (uint32_t i = 0; i < engine->plan->report_count; i++) {
@@ -220,6 +255,7 @@ static void print_json(const insitu_engine *engine, text *out) {
     print_json_values("inputs", engine->inputs, plan->input_count, out);
     print_json_values("outputs", engine->outputs, plan->output_count, out);
     print_json_values("states", engine->states, plan->state_count, out);
+    print_json_buffers(engine, out);
     print_json_report(engine, out);
     text_printf(out, "\"plan\":");
     plan_print_json(plan, NULL, NULL, out);

@@ -72,6 +72,8 @@ static void add_uses(const engine_writer *writer, bool *is_used) {
         uint32_t initial = plan->state_storages[plan->states[i].state_storage].initial;
         if (initial != NONE) add_use(writer, initial, &plan->states[i].type, is_used);
     }
+    for (uint32_t i = 0; i < plan->buffer_count; i++)
+        add_use(writer, plan->buffers[i].weight, &plan->buffers[i].type, is_used);
 }
 
 /* A record that is not one dense tensor is a row of elements, or of bytes where the format lacks the dtype. */

@@ -1,5 +1,5 @@
 /* The program's face: user inputs, states (stored tensors that the program writes, and those that share storage with
- * one), constants, results and write-backs. */
+ * one), constants, buffers, results and write-backs. */
 #include "network/convert_int.h"
 
 static insitu_status copy_string(converter *c, const char *string, const char **out) {
@@ -58,7 +58,8 @@ static insitu_status add_user_inputs(converter *c) {
         c->inputs[i] = NONE;
         if (input->kind != INPUT_USER) continue;
         if (input->user_index < 0 || (uint32_t)input->user_index >= count) {
-            FAIL(c->diag, INSITU_FORMAT, "input '%s' is user input %d of %u", input->name, (int)input->user_index, count);
+            FAIL(c->diag, INSITU_FORMAT, "input '%s' is user input %d of %u", input->name, (int)input->user_index,
+                 count);
         }
         c->inputs[i] = (uint32_t)input->user_index;
         TRY(add_user_input(c, input, c->inputs[i]));
@@ -161,14 +162,24 @@ static insitu_status add_constant(converter *c, const graph_input *input) {
     return add_stored_tensor(c, input, TENSOR_CONSTANT, c->network->constant_count - 1, &constant->tensor);
 }
 
+/* A buffer that is no state keeps its name beside the constant: it is part of what the module holds after a call. */
+static insitu_status add_buffer(converter *c, const graph_input *input) {
+    const graph_weight *weight = weight_of(c, input);
+    network_buffer *buffer;
+    TRY(network_add_buffer(c->network, &buffer));
+    buffer->record = weight->record;
+    buffer->type = weight->type;
+    return copy_string(c, input->fqn, &buffer->name);
+}
+
 /* Names of one storage: views that lie apart are apart; of one view, reads go through the name that is written, which
  * must be one. */
 static insitu_status share_state(converter *c, uint32_t input, uint32_t writer, const bitset *written) {
     const graph_input *alias = &c->graph->inputs[input], *source = &c->graph->inputs[writer];
     if (are_apart(c, &weight_of(c, alias)->type, &weight_of(c, source)->type)) return INSITU_OK;
     if (!same_view(&weight_of(c, alias)->type, &weight_of(c, source)->type)) {
-        FAIL(c->diag, INSITU_UNSUPPORTED, "'%s' and '%s' are overlapping views of one storage, and the program writes it",
-             alias->fqn, source->fqn);
+        FAIL(c->diag, INSITU_UNSUPPORTED,
+             "'%s' and '%s' are overlapping views of one storage, and the program writes it", alias->fqn, source->fqn);
     }
     if (bitset_has(written, input)) {
         FAIL(c->diag, INSITU_UNSUPPORTED, "'%s' and '%s' are one tensor, and the program writes it by both names",
@@ -198,6 +209,7 @@ static insitu_status add_stored(converter *c) {
         if (input->kind == INPUT_USER) continue;
         if (writer_of(c, i, &written) == NONE) {
             TRY(add_constant(c, input));
+            if (input->kind == INPUT_BUFFER) TRY(add_buffer(c, input));
         } else {
             TRY(add_state(c, i));
         }

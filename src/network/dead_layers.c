@@ -1,5 +1,5 @@
-/* Removes layers, constants and records that no output, next value or mutation needs. Inputs and states stay: they are
- * the program's face. Layers that end in a symbol stay too. */
+/* Removes layers, constants and records that no output, next value or mutation needs. Inputs, states and
+ * buffers stay: they are the program's face. Layers that end in a symbol stay too. */
 #include "network/network_int.h"
 
 static void mark(const network *network, bitset *live, tensor_id tensor) {
@@ -23,7 +23,7 @@ static void remove_layers(network *network, bitset *live) {
         network->order[--kept] = network->order[i];
     }
     network->order_count -= kept;
-    memmove(network->order, network->order + kept, network->order_count * sizeof(layer_id));
+    for (uint32_t i = 0; i < network->order_count; i++) network->order[i] = network->order[kept + i];
 }
 
 static void remove_constants(network *network, const bitset *live) {
@@ -37,29 +37,34 @@ static void remove_constants(network *network, const bitset *live) {
     network->constant_count = kept;
 }
 
+typedef void (*record_visit_fn)(uint32_t *numbers, uint32_t *record);
+
+/* Visits every reference to a record. */
+static void visit_records(network *network, uint32_t *numbers, record_visit_fn visit) {
+    for (uint32_t i = 0; i < network->constant_count; i++) visit(numbers, &network->constants[i].record);
+    for (uint32_t i = 0; i < network->state_count; i++) visit(numbers, &network->states[i].record);
+    for (uint32_t i = 0; i < network->buffer_count; i++) visit(numbers, &network->buffers[i].record);
+}
+
+static void mark_record(uint32_t *numbers, uint32_t *record) {
+    if (*record != NONE) numbers[*record] = 1;
+}
+
+static void renumber_record(uint32_t *numbers, uint32_t *record) {
+    if (*record != NONE) *record = numbers[*record];
+}
+
 static insitu_status remove_records(network *network, arena *scratch) {
     uint32_t *numbers, kept = 0;
     TRY(arena_array(scratch, network->record_count, sizeof(uint32_t), &numbers));
-    for (uint32_t i = 0; i < network->constant_count; i++) {
-        if (network->constants[i].record != NONE) numbers[network->constants[i].record] = 1;
-    }
-    for (uint32_t i = 0; i < network->state_count; i++) {
-        if (network->states[i].record != NONE) numbers[network->states[i].record] = 1;
-    }
+    visit_records(network, numbers, mark_record);
     for (uint32_t i = 0; i < network->record_count; i++) {
         if (!numbers[i]) continue;
         network->records[kept] = network->records[i];
         numbers[i] = kept++;
     }
     network->record_count = kept;
-    for (uint32_t i = 0; i < network->constant_count; i++) {
-        uint32_t *record = &network->constants[i].record;
-        if (*record != NONE) *record = numbers[*record];
-    }
-    for (uint32_t i = 0; i < network->state_count; i++) {
-        uint32_t *record = &network->states[i].record;
-        if (*record != NONE) *record = numbers[*record];
-    }
+    visit_records(network, numbers, renumber_record);
     return INSITU_OK;
 }
 

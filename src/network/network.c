@@ -88,17 +88,26 @@ insitu_status network_add_state(network *network, network_state **out) {
 
 insitu_status network_add_constant(network *network, network_constant **out) {
     *out = NULL;
-    TRY(arena_grow(&network->arena, &network->constants, &network->constant_capacity, (size_t)network->constant_count + 1,
-                   sizeof(network_constant)));
+    TRY(arena_grow(&network->arena, &network->constants, &network->constant_capacity,
+                   (size_t)network->constant_count + 1, sizeof(network_constant)));
     *out = &network->constants[network->constant_count++];
     **out = (network_constant){.tensor = NO_TENSOR, .record = NONE};
     return INSITU_OK;
 }
 
+insitu_status network_add_buffer(network *network, network_buffer **out) {
+    *out = NULL;
+    TRY(arena_grow(&network->arena, &network->buffers, &network->buffer_capacity, (size_t)network->buffer_count + 1,
+                   sizeof(network_buffer)));
+    *out = &network->buffers[network->buffer_count++];
+    **out = (network_buffer){.name = "", .record = NONE};
+    return INSITU_OK;
+}
+
 insitu_status network_add_mutation(network *network, network_mutation **out) {
     *out = NULL;
-    TRY(arena_grow(&network->arena, &network->mutations, &network->mutation_capacity, (size_t)network->mutation_count + 1,
-                   sizeof(network_mutation)));
+    TRY(arena_grow(&network->arena, &network->mutations, &network->mutation_capacity,
+                   (size_t)network->mutation_count + 1, sizeof(network_mutation)));
     *out = &network->mutations[network->mutation_count++];
     **out = (network_mutation){.input = NONE, .next = NO_TENSOR};
     return INSITU_OK;
@@ -208,10 +217,14 @@ static bool group_of_layer(layer_kind kind, op_group *out_group, op_group *out_o
         layer_kind kind;
         op_group group, other;
     } groups[] = {
-        {LAYER_UNARY, OPS_UNARY, OPS_UNARY},          {LAYER_BINARY, OPS_BINARY, OPS_COMPARE},
-        {LAYER_REDUCE, OPS_REDUCE, OPS_REDUCE},       {LAYER_REDUCE_INDEX, OPS_REDUCE, OPS_REDUCE},
-        {LAYER_SCAN, OPS_SCAN, OPS_SCAN},             {LAYER_POOL, OPS_MODE, OPS_MODE},
-        {LAYER_PAD, OPS_MODE, OPS_MODE},              {LAYER_TRIANGLE, OPS_MODE, OPS_MODE},
+        {LAYER_UNARY, OPS_UNARY, OPS_UNARY},
+        {LAYER_BINARY, OPS_BINARY, OPS_COMPARE},
+        {LAYER_REDUCE, OPS_REDUCE, OPS_REDUCE},
+        {LAYER_REDUCE_INDEX, OPS_REDUCE, OPS_REDUCE},
+        {LAYER_SCAN, OPS_SCAN, OPS_SCAN},
+        {LAYER_POOL, OPS_MODE, OPS_MODE},
+        {LAYER_PAD, OPS_MODE, OPS_MODE},
+        {LAYER_TRIANGLE, OPS_MODE, OPS_MODE},
         {LAYER_SCATTER_UPDATE, OPS_UPDATE, OPS_UPDATE},
     };
     for (size_t i = 0; i < COUNT_OF(groups); i++) {

@@ -38,11 +38,11 @@ typedef struct layer {
 
 typedef struct network_input { /* in the order of the user inputs */
     const char *name;
-    tensor_id tensor; /* NO_TENSOR: a number, None or string */
-    sym strides[MAX_RANK]; /* of a tensor: as recorded */
+    tensor_id tensor;                     /* NO_TENSOR: a number, None or string */
+    sym strides[MAX_RANK];                /* of a tensor: as recorded */
     bool is_scalar, is_constant, is_none; /* as in plan_input */
-    dtype dtype;      /* is_scalar: I64, F64 or BOOL */
-    sym value;        /* is_scalar */
+    dtype dtype;                          /* is_scalar: I64, F64 or BOOL */
+    sym value;                            /* is_scalar */
 } network_input;
 
 typedef struct network_state { /* one mutated buffer (or constant): the view of its storage */
@@ -51,7 +51,7 @@ typedef struct network_state { /* one mutated buffer (or constant): the view of 
     uint32_t record;  /* weight record with the initial bytes; NONE: zeros. States with equal record share storage */
     sym strides[MAX_RANK];
     sym offset;
-    tensor_id next;   /* its value when the call ends; NO_TENSOR: unchanged (it shares storage with one that changes) */
+    tensor_id next; /* its value when the call ends; NO_TENSOR: unchanged (it shares storage with one that changes) */
 } network_state;
 
 typedef struct network_constant { /* a strided view of a weight record */
@@ -61,13 +61,19 @@ typedef struct network_constant { /* a strided view of a weight record */
     sym offset;
 } network_constant;
 
+typedef struct network_buffer { /* a buffer that the program does not write: the view of a weight record */
+    const char *name;
+    uint32_t record;  /* NONE: it has no elements */
+    tensor_type type; /* constants */
+} network_buffer;
+
 typedef struct network_mutation { /* an input that the program mutates */
     uint32_t input;
     tensor_id next; /* its value when the call ends */
 } network_mutation;
 
 typedef struct network_output { /* in the order of the flattened result; None and strings included */
-    const char *name; /* "output.N" */
+    const char *name;           /* "output.N" */
     output_kind kind;
     tensor_id tensor; /* OUTPUT_TENSOR */
     sym value;        /* OUTPUT_NUMBER */
@@ -88,6 +94,8 @@ typedef struct network {
     uint32_t state_count, state_capacity;
     network_constant *constants;
     uint32_t constant_count, constant_capacity;
+    network_buffer *buffers; /* names alone: layers read the same bytes as constants */
+    uint32_t buffer_count, buffer_capacity;
     network_mutation *mutations;
     uint32_t mutation_count, mutation_capacity;
     network_output *outputs;
@@ -109,6 +117,7 @@ MUST_CHECK insitu_status network_add_tensor(network *network, const char *name, 
 MUST_CHECK insitu_status network_add_input(network *network, network_input **out);
 MUST_CHECK insitu_status network_add_state(network *network, network_state **out);
 MUST_CHECK insitu_status network_add_constant(network *network, network_constant **out);
+MUST_CHECK insitu_status network_add_buffer(network *network, network_buffer **out);
 MUST_CHECK insitu_status network_add_mutation(network *network, network_mutation **out);
 MUST_CHECK insitu_status network_add_output(network *network, network_output **out);
 MUST_CHECK insitu_status network_add_assert(network *network, plan_assert **out);
@@ -150,7 +159,8 @@ MUST_CHECK insitu_status network_parse(const char *source, network **out_network
 MUST_CHECK insitu_status network_verify(network *network, insitu_diag *diag);
 
 /* network -> network */
-MUST_CHECK insitu_status network_recognise_shifts(network *network, insitu_diag *diag); /* slice(concat(x, s)) -> shift_update */
+MUST_CHECK insitu_status network_recognise_shifts(network *network,
+                                                  insitu_diag *diag); /* slice(concat(x, s)) -> shift_update */
 /* Layers whose operands are constants are evaluated by run (a backend behind a function); states never are constants.
  * Results larger than limit bytes stay as they are. */
 typedef insitu_status (*network_evaluate_fn)(void *user, const network *network, layer_id layer, void *out_bytes,

@@ -209,6 +209,17 @@ static insitu_status parse_constant(parser *p) {
     return parse_of_record(p, &constant->record);
 }
 
+/* buffer "scale": f32[4]{2}+1 of record 0 */
+static insitu_status parse_buffer(parser *p) {
+    network_buffer *buffer;
+    TRY(network_add_buffer(p->network, &buffer));
+    TRY(parse_string(p, &buffer->name));
+    TRY(need(p, ":"));
+    skip_blanks(p);
+    TRY(type_parse(&p->network->symbols, &p->at, &buffer->type, p->diag));
+    return parse_of_record(p, &buffer->record);
+}
+
 static insitu_status parse_assert(parser *p) {
     plan_assert *row;
     TRY(network_add_assert(p->network, &row));
@@ -367,9 +378,9 @@ static insitu_status parse_line(parser *p) {
         const char *word;
         insitu_status (*parse)(parser *p);
     } lines[] = {
-        {"symbol ", parse_symbol}, {"record ", parse_record},     {"input ", parse_input},
-        {"state ", parse_state},   {"constant ", parse_constant}, {"assert ", parse_assert},
-        {"next ", parse_next},     {"mutation ", parse_mutation}, {"output ", parse_output},
+        {"symbol ", parse_symbol},     {"record ", parse_record}, {"input ", parse_input},   {"state ", parse_state},
+        {"constant ", parse_constant}, {"buffer ", parse_buffer}, {"assert ", parse_assert}, {"next ", parse_next},
+        {"mutation ", parse_mutation}, {"output ", parse_output},
     };
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         if (take(p, lines[i].word)) return lines[i].parse(p);

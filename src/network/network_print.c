@@ -1,5 +1,5 @@
 /* Network -> text, deterministic, in the order that network_parse reads: symbols, records, inputs, states, constants,
- * assertions, layers, next values, mutations, outputs. */
+ * buffers, assertions, layers, next values, mutations, outputs. */
 #include "network/network_int.h"
 
 static void print_string(const char *string, text *out) {
@@ -104,6 +104,14 @@ static void print_stored(const network *network, text *out) {
         text_printf(out, "constant ");
         print_view(network, constant->tensor, constant->strides, constant->offset, out);
         print_record(constant->record, out);
+    }
+    for (uint32_t i = 0; i < network->buffer_count; i++) {
+        const network_buffer *buffer = &network->buffers[i];
+        text_printf(out, "buffer ");
+        print_string(buffer->name, out);
+        text_printf(out, ": ");
+        type_print(&network->symbols, &buffer->type, out);
+        print_record(buffer->record, out);
     }
     for (uint32_t i = 0; i < network->assert_count; i++) {
         const plan_assert *row = &network->asserts[i];

@@ -52,8 +52,29 @@ static void check_constant_sizes(checker *c, tensor_id tensor) {
     }
 }
 
+/* Names of what outlives a call are unique. */
+static void check_saved_name(checker *c, map *names, const char *name) {
+    if (map_find(names, name) != NONE) fault(c, "two states or buffers are named '%s'", name);
+    if (map_set(names, &c->scratch, name, 0) != INSITU_OK) fault(c, "out of memory");
+}
+
+static void check_buffer(checker *c, const network_buffer *buffer) {
+    const tensor_type *type = &buffer->type;
+    const sym_pool *pool = &c->network->symbols;
+    int64_t number, elements = 1;
+    bool is_constant = sym_constant(pool, type->offset, &number) && number >= 0;
+    for (uint32_t i = 0; i < type->shape.rank; i++) {
+        is_constant = is_constant && sym_constant(pool, type->strides[i], &number) && number >= 0;
+        is_constant = is_constant && sym_constant(pool, type->shape.sizes[i], &number) && number >= 0;
+        if (is_constant && number == 0) elements = 0;
+    }
+    if (!is_constant) fault(c, "buffer '%s' must have constant sizes and strides", buffer->name);
+    if (buffer->record == NONE && elements) fault(c, "buffer '%s' has elements and no record", buffer->name);
+}
+
 static void check_rows(checker *c) {
     const network *network = c->network;
+    map names = {0};
     for (uint32_t i = 0; i < network->input_count; i++) {
         const network_input *input = &network->inputs[i];
         bool is_tensor = input->tensor.index != NONE;
@@ -67,11 +88,17 @@ static void check_rows(checker *c) {
         check_owner(c, network->states[i].tensor, TENSOR_STATE, i, "state");
         check_constant_sizes(c, network->states[i].tensor);
         check_record(c, network->states[i].record, "state", i);
+        check_saved_name(c, &names, network->states[i].name);
     }
     for (uint32_t i = 0; i < network->constant_count; i++) {
         check_owner(c, network->constants[i].tensor, TENSOR_CONSTANT, i, "constant");
         check_constant_sizes(c, network->constants[i].tensor);
         check_record(c, network->constants[i].record, "constant", i);
+    }
+    for (uint32_t i = 0; i < network->buffer_count; i++) {
+        check_record(c, network->buffers[i].record, "buffer", i);
+        check_saved_name(c, &names, network->buffers[i].name);
+        check_buffer(c, &network->buffers[i]);
     }
     for (uint32_t i = 0; i < network->assert_count; i++) {
         if (sym_kind_of(&network->symbols, network->asserts[i].condition) != SYM_KIND_BOOL) {

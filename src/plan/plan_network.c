@@ -97,6 +97,15 @@ static void find_families(planner *planner) {
 
 /* ---- storages of what exists before the call ---- */
 
+/* All tensors without elements share one empty record, the last. */
+static uint32_t empty_weight(planner *planner) {
+    plan *plan = planner->plan;
+    uint32_t record = planner->network->record_count;
+    plan->weights[record] = (weight_record){.name = "empty", .dtype = DTYPE_U8};
+    plan->weight_count = record + 1;
+    return record;
+}
+
 static insitu_status add_weights(planner *planner) {
     const network *network = planner->network;
     plan *plan = planner->plan;
@@ -114,15 +123,25 @@ static insitu_status add_weights(planner *planner) {
     for (uint32_t i = 0; i < network->constant_count; i++) {
         const network_constant *constant = &network->constants[i];
         uint32_t record = constant->record;
-        if (record == NONE) { /* a tensor without elements: all such share one empty record */
-            record = network->record_count;
-            plan->weights[record] = (weight_record){.name = "empty", .dtype = DTYPE_U8};
-            plan->weight_count = record + 1;
-        }
+        if (record == NONE) record = empty_weight(planner);
         if (storages[record] == NONE)
             TRY(planner_add_storage(planner, STORAGE_WEIGHT, record,
                                     sym_int(planner->pool, (int64_t)plan->weights[record].size), &storages[record]));
         fix_tensor(planner, constant->tensor, storages[record], constant->strides, constant->offset);
+    }
+    return INSITU_OK;
+}
+
+static insitu_status add_buffers(planner *planner) {
+    const network *network = planner->network;
+    plan *plan = planner->plan;
+    TRY(arena_array(&plan->arena, network->buffer_count + 1, sizeof *plan->buffers, &plan->buffers));
+    for (uint32_t i = 0; i < network->buffer_count; i++) {
+        const network_buffer *buffer = &network->buffers[i];
+        plan_buffer *planned = &plan->buffers[plan->buffer_count++];
+        planned->weight = buffer->record == NONE ? empty_weight(planner) : buffer->record;
+        planned->type = buffer->type;
+        TRY(arena_string(&plan->arena, buffer->name, strlen(buffer->name), &planned->name));
     }
     return INSITU_OK;
 }
@@ -399,6 +418,7 @@ static insitu_status build(planner *planner) {
     TRY(init_layers(planner));
     TRY(build_uses(planner));
     TRY(add_weights(planner));
+    TRY(add_buffers(planner));
     TRY(add_states(planner));
     TRY(add_inputs(planner));
     find_families(planner);

@@ -1,21 +1,21 @@
 /* States as safetensors files: one tensor a state name, dense; a dtype that the format lacks is U8 with one more
- * dimension, the bytes of an element. */
+ * dimension, the bytes of an element. A file may hold buffers that the program does not write too: they are compared. */
 #include "runtime/runtime_int.h"
 
 #include <inttypes.h>
 
-/* How a state tensor is declared in the file. */
-static void describe(const plan_state *state, const insitu_tensor *tensor, safetensor_source *out) {
-    const char *type = dtype_safetensors(state->type.dtype);
-    out->name = state->name;
+/* How a tensor is declared in the file. */
+static void describe(const char *name, dtype element, const insitu_tensor *tensor, safetensor_source *out) {
+    const char *type = dtype_safetensors(element);
+    out->name = name;
     out->dtype = type ? type : "U8";
     out->rank = (uint32_t)tensor->ndim;
-    out->size = dtype_size(state->type.dtype);
+    out->size = dtype_size(element);
     for (uint32_t i = 0; i < out->rank; i++) {
         out->sizes[i] = tensor->shape[i];
         out->size *= (size_t)tensor->shape[i]; /* the verifier found that it fits */
     }
-    if (!type) out->sizes[out->rank++] = dtype_size(state->type.dtype);
+    if (!type) out->sizes[out->rank++] = dtype_size(element);
 }
 
 /* Wider elements first, so that each tensor is aligned to its elements. */
@@ -27,6 +27,19 @@ static void list_by_width(const insitu_state *state, uint32_t *out_order) {
             if (dtype_size(plan->states[i].type.dtype) == width) out_order[count++] = i;
 }
 
+/* A tensor's bytes in row-major order: its own where they are so, else gathered. */
+static insitu_status dense_bytes(const insitu_tensor *tensor, size_t size, arena *arena, const void **out_bytes) {
+    int64_t strides[MAX_RANK];
+    uint8_t *dense;
+    *out_bytes = tensor->data;
+    dense_strides((uint32_t)tensor->ndim, tensor->shape, strides);
+    if (same_strides((uint32_t)tensor->ndim, tensor->shape, tensor->strides, strides)) return INSITU_OK;
+    TRY(arena_array(arena, size, 1, &dense));
+    tensor_gather(tensor, dense);
+    *out_bytes = dense;
+    return INSITU_OK;
+}
+
 static insitu_status gather_states(const insitu_state *state, arena *arena, safetensor_source *sources) {
     const plan *plan = state->engine->plan;
     uint32_t *order;
@@ -34,15 +47,9 @@ static insitu_status gather_states(const insitu_state *state, arena *arena, safe
     list_by_width(state, order);
     for (uint32_t i = 0; i < plan->state_count; i++) {
         const insitu_tensor *tensor = &state->tensors[order[i]];
-        int64_t strides[MAX_RANK];
-        uint8_t *dense;
-        describe(&plan->states[order[i]], tensor, &sources[i]);
-        sources[i].data = tensor->data;
-        dense_strides((uint32_t)tensor->ndim, tensor->shape, strides);
-        if (same_strides((uint32_t)tensor->ndim, tensor->shape, tensor->strides, strides)) continue;
-        TRY(arena_array(arena, sources[i].size, 1, &dense));
-        tensor_gather(tensor, dense);
-        sources[i].data = dense;
+        const plan_state *saved = &plan->states[order[i]];
+        describe(saved->name, saved->type.dtype, tensor, &sources[i]);
+        TRY(dense_bytes(tensor, sources[i].size, arena, &sources[i].data));
     }
     return INSITU_OK;
 }
@@ -82,7 +89,7 @@ static insitu_status find_saved(const safetensors *file, const plan_state *state
     const safetensor *saved = &file->tensors[index];
     safetensor_source expected;
     dtype type;
-    describe(state, tensor, &expected);
+    describe(state->name, state->type.dtype, tensor, &expected);
     if (!saved->has_dtype || !dtype_from_safetensors(expected.dtype, &type) || saved->dtype != type)
         FAIL(diag, INSITU_ARG, "state '%s' of the file has another dtype than the engine's %s", state->name,
              dtype_name(state->type.dtype));
@@ -98,6 +105,29 @@ static insitu_status find_saved(const safetensors *file, const plan_state *state
     return INSITU_OK;
 }
 
+/* A tensor of the file that is no state must be a buffer as the engine has it. */
+static insitu_status check_buffer(const insitu_engine *engine, const safetensor *saved, arena *arena,
+                                  insitu_diag *diag) {
+    uint32_t index = map_find(&engine->buffer_names, saved->name);
+    if (index == NONE) FAIL(diag, INSITU_ARG, "the engine has no state '%s', which the file holds", saved->name);
+    const insitu_tensor *tensor = &engine->buffers[index];
+    safetensor_source expected;
+    dtype type;
+    const void *bytes;
+    describe(saved->name, engine->plan->buffers[index].type.dtype, tensor, &expected);
+    if (!saved->has_dtype || !dtype_from_safetensors(expected.dtype, &type) || saved->dtype != type)
+        FAIL(diag, INSITU_ARG, "buffer '%s' of the file has another dtype than the engine's %s", saved->name,
+             dtype_name(engine->plan->buffers[index].type.dtype));
+    if (saved->rank != expected.rank || memcmp(saved->sizes, expected.sizes, expected.rank * sizeof(int64_t)) != 0)
+        FAIL(diag, INSITU_ARG, "buffer '%s' of the file has another shape than the engine's", saved->name);
+    if (expected.size == 0) return INSITU_OK;
+    TRY(dense_bytes(tensor, expected.size, arena, &bytes));
+    if (memcmp(saved->data, bytes, expected.size) != 0)
+        FAIL(diag, INSITU_ARG,
+             "buffer '%s' of the file has other values than the engine's: the program does not write it", saved->name);
+    return INSITU_OK;
+}
+
 static insitu_status load(insitu_state *state, const file_map *map, arena *arena, insitu_diag *diag) {
     const plan *plan = state->engine->plan;
     safetensors file;
@@ -106,7 +136,7 @@ static insitu_status load(insitu_state *state, const file_map *map, arena *arena
     TRY(arena_array(arena, plan->state_count, sizeof(*saved), &saved));
     for (uint32_t i = 0; i < file.count; i++)
         if (insitu_engine_find_state(state->engine, file.tensors[i].name) < 0)
-            FAIL(diag, INSITU_ARG, "the engine has no state '%s', which the file holds", file.tensors[i].name);
+            TRY(check_buffer(state->engine, &file.tensors[i], arena, diag));
     for (uint32_t i = 0; i < plan->state_count; i++)
         TRY(find_saved(&file, &plan->states[i], &state->tensors[i], &saved[i], diag));
     TRY(state_lock(state, diag));

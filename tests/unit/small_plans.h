@@ -19,6 +19,7 @@ static inline plan *new_plan(void) {
     assert_int_equal(arena_array(arena, ROWS, sizeof(plan_output), &made->outputs), INSITU_OK);
     assert_int_equal(arena_array(arena, ROWS, sizeof(plan_state_storage), &made->state_storages), INSITU_OK);
     assert_int_equal(arena_array(arena, ROWS, sizeof(plan_state), &made->states), INSITU_OK);
+    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_buffer), &made->buffers), INSITU_OK);
     assert_int_equal(arena_array(arena, ROWS, sizeof(plan_assert), &made->asserts), INSITU_OK);
     assert_int_equal(arena_array(arena, ROWS, sizeof(report_row), &made->report), INSITU_OK);
     return made;
@@ -130,7 +131,8 @@ static const float small_initial[CACHE_WIDTH] = {10, 20, 30, 40, 50, 60, 70, 80}
  *     cache (state, f32[4,8])[pos]   = row                         (pos is checked first)
  *     bias (input f32[8], written)  += 1
  *     output.0 = (x + x) * x, x: f32[s0,8], 1 <= s0 <= 6           (through the arena)
- *     output.1 = cache   output.2 = bias   output.3 = s0   output.4 = None */
+ *     output.1 = cache   output.2 = bias   output.3 = s0   output.4 = None
+ *     scale (buffer, f32[4]) = weight[1::2] */
 static inline plan *make_small_plan(void) {
     plan *plan = new_plan();
     sym_pool *pool = &plan->symbols;
@@ -150,6 +152,10 @@ static inline plan *make_small_plan(void) {
     (void)add_weight(plan, "history", line, small_initial);
     uint32_t counter = add_state(plan, "counter", number, NONE), history = add_state(plan, "history", line, 1);
     uint32_t cache = add_state(plan, "cache", table, NONE);
+    tensor_type odd = dense_type(plan, DTYPE_F32, 1, (sym[]){sym_int(pool, CACHE_WIDTH / 2)});
+    odd.strides[0] = sym_int(pool, 2);
+    odd.offset = one;
+    plan->buffers[plan->buffer_count++] = (plan_buffer){.name = "scale", .weight = 0, .type = odd};
     uint32_t temporary = add_storage(plan, STORAGE_ARENA, 0, type_bytes(plan, &x_type));
     uint32_t output = add_output(plan, "output.0", x_type);
     plan->outputs[plan->output_count++] = (plan_output){

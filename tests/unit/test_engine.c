@@ -219,6 +219,11 @@ static void faults_behind_a_good_hash_are_named(void **state) {
         {"\"op\":[\"binary\",\"add\"]", "\"ox\":[\"binary\",\"add\"]", INSITU_FORMAT,
          "an attribute that its layer does not have"},
         {"\"source\":\"size\"", "\"source\":\"sixe\"", INSITU_FORMAT, "row 0 of symbols: source"},
+        {"{\"name\":\"scale\",\"weight\":0", "{\"name\":\"scale\",\"weight\":2", INSITU_FORMAT,
+         "buffer 0 'scale': its weight does not exist"},
+        {"{\"name\":\"scale\",\"weight\"", "{\"name\":\"cache\",\"weight\"", INSITU_FORMAT,
+         "buffer 0 'cache': another one has the same name"},
+        {"\"buffers\":", "\"bufferz\":", INSITU_FORMAT, "row 0 of buffers: no such table"},
         {"{\"symbols\":", "[\"symbols\":", INSITU_FORMAT, "no JSON object"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -314,6 +319,76 @@ static void questions_are_answered(void **state) {
     insitu_engine_destroy(engine);
 }
 
+/* A buffer is a view of the bytes that the engine has, be it compiled or loaded. */
+static void buffers_are_views_of_weights(void **state) {
+    (void)state;
+    insitu_engine *engines[2] = {make_engine(make_small_plan())};
+    engine_file file = save(engines[0]);
+    insitu_diag diag = {.struct_size = sizeof(diag)};
+    if (load(&file, false, &engines[1], &diag) != INSITU_OK) fail_msg("%s", diag.message);
+    for (int i = 0; i < 2; i++) {
+        const char *name;
+        insitu_tensor tensor;
+        assert_int_equal(insitu_engine_buffer_count(engines[i]), 1);
+        assert_int_equal(insitu_engine_buffer(engines[i], 0, &name, &tensor, &diag), INSITU_OK);
+        assert_string_equal(name, "scale");
+        assert_int_equal(tensor.dtype.code, INSITU_CODE_FLOAT);
+        assert_int_equal(tensor.dtype.bits, 32);
+        assert_int_equal(tensor.ndim, 1);
+        assert_int_equal(tensor.shape[0], 4);
+        assert_int_equal(tensor.strides[0], 2);
+        const float *elements = tensor.data;
+        for (int k = 0; k < 4; k++) assert_true(elements[2 * k] == small_weight[2 * k + 1]);
+        assert_int_equal(insitu_engine_buffer(engines[i], 1, &name, &tensor, &diag), INSITU_ARG);
+        assert_non_null(strstr(diag.message, "buffer 1 does not exist: the engine has 1"));
+        assert_null(name);
+        char *text = text_of(engines[i], "values");
+        assert_non_null(strstr(text, "buffers\n  scale: f32[4]\n"));
+        insitu_text_free(text);
+        text = text_of(engines[i], "json");
+        assert_non_null(strstr(text, "\"buffers\":[\n{\"name\":\"scale\",\"dtype\":\"f32\",\"sizes\":[4]"));
+        insitu_text_free(text);
+    }
+    insitu_tensor tensor;
+    const char *name;
+    assert_int_equal(insitu_engine_buffer(engines[1], 0, &name, &tensor, &diag), INSITU_OK);
+    const uint8_t *data = tensor.data;
+    assert_true(data > file.data && data < file.data + file.size);
+    insitu_engine_destroy(engines[0]);
+    insitu_engine_destroy(engines[1]);
+    free(file.data);
+}
+
+/* A weight that no step uses keeps the shape that its buffer has; one without elements is written too. */
+static void unused_buffers_keep_their_shapes(void **state) {
+    (void)state;
+    static const float values[6] = {1, 2, 3, 4, 5, 6};
+    plan *plan = new_plan();
+    sym_pool *pool = &plan->symbols;
+    tensor_type table = dense_type(plan, DTYPE_F32, 2, (sym[]){sym_int(pool, 2), sym_int(pool, 3)});
+    tensor_type none = dense_type(plan, DTYPE_F32, 2, (sym[]){sym_int(pool, 0), sym_int(pool, 3)});
+    none.offset = sym_int(pool, 1000);
+    (void)add_weight(plan, "table", table, values);
+    (void)add_weight(plan, "empty", none, NULL);
+    plan->storage_count = 0;
+    plan->buffers[plan->buffer_count++] = (plan_buffer){.name = "table", .weight = 0, .type = table};
+    plan->buffers[plan->buffer_count++] = (plan_buffer){.name = "none", .weight = 1, .type = none};
+    insitu_engine *engine = make_engine(plan), *loaded;
+    engine_file file = save(engine);
+    insitu_diag diag = {.struct_size = sizeof(diag)};
+    if (load(&file, true, &loaded, &diag) != INSITU_OK) fail_msg("%s", diag.message);
+    const char *expected = "\"table\":{\"dtype\":\"F32\",\"shape\":[2,3]", *name;
+    assert_non_null(memmem(file.data, file.size, expected, strlen(expected)));
+    insitu_tensor tensor;
+    assert_int_equal(insitu_engine_buffer(loaded, 0, &name, &tensor, &diag), INSITU_OK);
+    assert_memory_equal(tensor.data, values, sizeof(values));
+    assert_int_equal(insitu_engine_buffer(loaded, 1, &name, &tensor, &diag), INSITU_OK);
+    assert_int_equal(tensor.shape[0], 0);
+    insitu_engine_destroy(loaded);
+    insitu_engine_destroy(engine);
+    free(file.data);
+}
+
 /* Names that the file uses itself, that are equal, or that need escapes; a weight used in two ways; dtypes. */
 static void odd_weights_are_written_and_found(void **state) {
     (void)state;
@@ -379,6 +454,8 @@ int main(void) {
         cmocka_unit_test(faults_behind_a_good_hash_are_named),
         cmocka_unit_test(no_number_of_the_plan_can_crash_the_reader),
         cmocka_unit_test(questions_are_answered),
+        cmocka_unit_test(buffers_are_views_of_weights),
+        cmocka_unit_test(unused_buffers_keep_their_shapes),
         cmocka_unit_test(odd_weights_are_written_and_found),
         cmocka_unit_test(missing_files_and_misaligned_memory_are_refused),
     };

@@ -58,6 +58,8 @@ static void every_part_is_printed_and_parsed(void **state) {
                       "state \"cache\\\"\\\\\\x0a\" = %cache: f32[2,4] of zeros\n"
                       "state \"b\" = %b: i64[] of record 0\n"
                       "constant %w: f32[2,2]{1,2}+4 of record 0\n"
+                      "buffer \"inv_freq\": f32[4]{2}+1 of record 0\n"
+                      "buffer \"none\": f32[0] of zeros\n"
                       "assert s7 <= 512, \"too long\", \"model.py:3\"\n"
                       "%0: f32[s7,4] = unary(%x) {op=relu} @\"relu\"  # model.py:41\n"
                       "%\"a b\": f32[2,4] = slice(%0) {dim=0, end=2, start=0, step=1} @\"s\"\n"
@@ -231,9 +233,12 @@ static void dead_layers_constants_and_records_go(void **state) {
     network *network = parsed("network\n"
                               "record \"dead\": f32, 8 bytes\n"
                               "record \"live\": f32, 8 bytes\n"
+                              "record \"kept\": i64, 8 bytes\n"
                               "input \"a\" = %a: f32[2]\n"
                               "constant %c: f32[2] of record 0\n"
                               "constant %d: f32[2] of record 1\n"
+                              "constant %k: i64[] of record 2\n"
+                              "buffer \"kept\": i64[] of record 2\n"
                               "%b: f32[2] = binary(%a, %c) {op=add}\n"
                               "%e: f32[2] = binary(%a, %d) {op=add}\n"
                               "output \"output.0\" = %e\n");
@@ -241,8 +246,10 @@ static void dead_layers_constants_and_records_go(void **state) {
     assert_int_equal(network_verify(network, NULL), INSITU_OK);
     expect_text(network, "network\n"
                          "record \"live\": f32, 8 bytes\n"
+                         "record \"kept\": i64, 8 bytes\n"
                          "input \"a\" = %a: f32[2]\n"
                          "constant %d: f32[2] of record 0\n"
+                         "buffer \"kept\": i64[] of record 1\n"
                          "%e: f32[2] = binary(%a, %d) {op=add}\n"
                          "output \"output.0\" = %e\n");
     network_destroy(network);

@@ -48,6 +48,14 @@ static void no_name(plan *plan) { plan->outputs[0].name = NULL; }
 static void wrong_alias(plan *plan) { plan->outputs[1].alias_index = 0; }
 static void wrong_alias_input(plan *plan) { plan->outputs[2].alias_index = 1; }
 static void wrong_initial(plan *plan) { plan->state_storages[2].initial = 0; }
+static void lose_weight(plan *plan) { plan->buffers[0].weight = 2; }
+static void grow_buffer(plan *plan) { plan->buffers[0].type.shape.sizes[0] = sym_int(&plan->symbols, 5); }
+static void varying_buffer(plan *plan) { plan->buffers[0].type.shape.sizes[0] = plan->outputs[3].value; }
+static void endless_buffer(plan *plan) {
+    plan->buffers[0].type.shape.sizes[0] = sym_int(&plan->symbols, INT64_MAX);
+    plan->buffers[0].type.strides[0] = sym_int(&plan->symbols, 0);
+}
+static void same_buffer_name(plan *plan) { plan->buffers[0].name = "cache"; }
 static void float_check(plan *plan) { ((plan_operand *)(uintptr_t)plan->steps[0].operands)->type.dtype = DTYPE_F32; }
 static void negative_size(plan *plan) { plan->storages[9].bytes = sym_int(&plan->symbols, -8); }
 
@@ -79,6 +87,11 @@ static void faults_are_named(void **state) {
         {wrong_alias, "said to be state 0"},
         {wrong_alias_input, "said to be input 1"},
         {wrong_initial, "its initial value does not exist, or is too small"},
+        {lose_weight, "buffer 0 'scale': its weight does not exist"},
+        {grow_buffer, "buffer 0 'scale': its sizes are not constants within its weight"},
+        {varying_buffer, "its sizes are not constants within its weight"},
+        {endless_buffer, "its sizes are not constants within its weight"},
+        {same_buffer_name, "buffer 0 'cache': another one has the same name"},
         {float_check, "an index check takes integers"},
         {negative_size, "its size is -8"},
     };

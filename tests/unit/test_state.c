@@ -114,8 +114,8 @@ static void files_keep_states(void **state) {
     close_fixture(&f);
 }
 
-static void write_file(const char *path, const char *header, size_t data_size) {
-    uint8_t length[8] = {0}, data[256] = {0};
+static void write_file(const char *path, const char *header, const void *data, size_t data_size) {
+    uint8_t length[8] = {0};
     for (int i = 0; i < 8; i++) length[i] = (uint8_t)(strlen(header) >> (8 * i));
     const file_part parts[] = {{length, 8}, {header, strlen(header)}, {data, data_size}};
     assert_int_equal(file_write_atomic(path, parts, 3, NULL), INSITU_OK);
@@ -126,6 +126,7 @@ static void files_that_do_not_fit_are_refused_and_change_nothing(void **state) {
     fixture f;
     open_plan(&f, make_small_plan());
     int64_t five = 5, read;
+    const uint8_t data[168] = {0};
     must(&f, insitu_state_write(f.state, "counter", &five, sizeof(five), &f.diag));
 #define COUNTER "\"counter\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[0,8]}"
 #define HISTORY "\"history\":{\"dtype\":\"F32\",\"shape\":[8],\"data_offsets\":[8,40]}"
@@ -155,12 +156,56 @@ static void files_that_do_not_fit_are_refused_and_change_nothing(void **state) {
         {"", INSITU_FORMAT, "no JSON"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        write_file(f.path, cases[i].header, 168);
+        write_file(f.path, cases[i].header, data, sizeof(data));
         expect(&f, insitu_state_load(f.state, f.path, &f.diag), cases[i].status, cases[i].words);
     }
     expect(&f, insitu_state_load(f.state, "/nonexistent/state", &f.diag), INSITU_IO, "/nonexistent/state");
     must(&f, insitu_state_read(f.state, "counter", &read, sizeof(read), &f.diag));
     assert_int_equal(read, 5);
+    close_fixture(&f);
+}
+
+#define CACHE "\"cache\":{\"dtype\":\"F32\",\"shape\":[4,8],\"data_offsets\":[40,168]}"
+#define STATES "{" COUNTER "," HISTORY "," CACHE ","
+/* A buffer that the program does not write may stand beside the states, and must be what the engine has. */
+static void files_may_hold_the_engines_buffers(void **state) {
+    (void)state;
+    fixture f;
+    open_plan(&f, make_small_plan());
+    const float scale[4] = {2, 4, 6, 8}, other[4] = {2, 4, 6, 9};
+    const struct {
+        const char *buffer;
+        const float *values;
+        const char *words; /* NULL: the file is loaded */
+    } cases[] = {
+        {"\"scale\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[168,184]}}", scale, NULL},
+        {"\"scale\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[168,184]}}", other,
+         "buffer 'scale' of the file has other values than the engine's"},
+        {"\"scale\":{\"dtype\":\"I32\",\"shape\":[4],\"data_offsets\":[168,184]}}", scale,
+         "buffer 'scale' of the file has another dtype than the engine's f32"},
+        {"\"scale\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[168,184]}}", scale,
+         "buffer 'scale' of the file has another shape"},
+        {"\"scale\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[168,180]}}", scale,
+         "buffer 'scale' of the file has another shape"},
+        {"\"layer.weight\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[168,184]}}", scale,
+         "the engine has no state 'layer.weight', which the file holds"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        text header;
+        uint8_t data[184] = {[0] = 7};
+        int64_t counter = 5;
+        memcpy(data + 168, cases[i].values, sizeof(scale));
+        text_init(&header);
+        text_printf(&header, STATES "%s", cases[i].buffer);
+        write_file(f.path, header.data, data, sizeof(data));
+        text_release(&header);
+        must(&f, insitu_state_write(f.state, "counter", &counter, sizeof(counter), &f.diag));
+        insitu_status status = insitu_state_load(f.state, f.path, &f.diag);
+        if (cases[i].words) expect(&f, status, INSITU_ARG, cases[i].words);
+        if (!cases[i].words) must(&f, status);
+        must(&f, insitu_state_read(f.state, "counter", &counter, sizeof(counter), &f.diag));
+        assert_int_equal(counter, cases[i].words ? 5 : 7);
+    }
     close_fixture(&f);
 }
 
@@ -281,6 +326,7 @@ int main(void) {
         cmocka_unit_test(forks_share_nothing),
         cmocka_unit_test(files_keep_states),
         cmocka_unit_test(files_that_do_not_fit_are_refused_and_change_nothing),
+        cmocka_unit_test(files_may_hold_the_engines_buffers),
         cmocka_unit_test(names_may_share_a_storage),
         cmocka_unit_test(only_the_written_page_is_touched),
         cmocka_unit_test(states_of_other_engines_are_refused),

@@ -11,7 +11,7 @@ static const option options[] = {
     {OPTION_INPUT, "--input", "FILE", "safetensors file of one call's inputs by name; each one starts a call", true},
     {OPTION_OUTPUT, "--output", "FILE", "where to write what the call of the --input before it returns", true},
     {OPTION_LOAD_STATE, "--load-state", "FILE", "start from a saved state", false},
-    {OPTION_SAVE_STATE, "--save-state", "FILE", "write the state after the last call that succeeded", false},
+    {OPTION_SAVE_STATE, "--save-state", "FILE", "write all buffers as of the last call that succeeded", false},
     {OPTION_STATS, "--stats", NULL, "print one JSON object a call: seconds, and bytes read, written and copied", false},
     COMPILE_OPTIONS,
     DEVICE_OPTION,
@@ -192,8 +192,8 @@ static int run_session(session *session, const arguments *arguments) {
     int code = open_state(session, argument_value(arguments, OPTION_LOAD_STATE), &diag);
     if (code == DONE) {
         code = make_calls(session, arguments);
-        if (save_path && insitu_state_save(session->state, save_path, &diag) != INSITU_OK) {
-            int save_code = report_failure(NULL, &diag);
+        if (save_path) {
+            int save_code = saved_state_write(save_path, session->source.engine, session->state);
             code = code == DONE ? save_code : code;
         }
     }

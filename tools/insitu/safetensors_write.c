@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_DIMENSIONS = 64 };
 
@@ -19,8 +21,10 @@ static int64_t tensor_bytes(const insitu_tensor *tensor) {
 static json_t *tensor_entry(const insitu_tensor *tensor, int64_t begin) {
     json_t *shape = json_array();
     for (int32_t i = 0; i < tensor->ndim; i++) json_array_append_new(shape, json_integer(tensor->shape[i]));
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", safetensors_dtype_name(tensor->dtype), "shape", shape,
-                     "data_offsets", (json_int_t)begin, (json_int_t)(begin + tensor_bytes(tensor)));
+    const char *dtype = safetensors_dtype_name(tensor->dtype);
+    if (!dtype) json_array_append_new(shape, json_integer(tensor->dtype.bits / 8));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype ? dtype : "U8", "shape", shape, "data_offsets",
+                     (json_int_t)begin, (json_int_t)(begin + tensor_bytes(tensor)));
 }
 
 /* The header's text, padded with spaces so that the elements begin at a multiple of 8; NULL if memory is short. */
@@ -70,22 +74,48 @@ static void write_row_major(FILE *file, const insitu_tensor *tensor) {
     }
 }
 
-static int write_file(const char *path, const char *header, const tensor_list *tensors) {
-    FILE *file = fopen(path, "wb");
-    if (!file) return report_error("cannot write '%s': %s", path, strerror(errno));
+/* 0, or the number of an error. */
+static int write_elements(FILE *file, const char *header, const tensor_list *tensors) {
     uint64_t size = strlen(header);
     unsigned char length[8];
     for (int i = 0; i < 8; i++) length[i] = (unsigned char)(size >> (8 * i));
+    errno = 0;
     fwrite(length, sizeof(length), 1, file);
     fwrite(header, 1, (size_t)size, file);
     for (size_t i = 0; i < tensors->count; i++) write_row_major(file, &tensors->items[i].tensor);
-    bool is_good = fflush(file) == 0 && !ferror(file);
-    int error = errno;
-    if (fclose(file) != 0 && is_good) {
-        is_good = false;
-        error = errno;
+    if (fflush(file) == 0 && !ferror(file)) return 0;
+    return errno ? errno : EIO;
+}
+
+static int write_file(const char *path, const char *header, const tensor_list *tensors) {
+    FILE *file = fopen(path, "wb");
+    if (!file) return report_error("cannot write '%s': %s", path, strerror(errno));
+    int error = write_elements(file, header, tensors);
+    if (fclose(file) != 0 && !error) error = errno;
+    return error ? report_error("cannot write '%s': %s", path, strerror(error)) : DONE;
+}
+
+static int replace_file(const char *path, const char *header, const tensor_list *tensors) {
+    size_t size = strlen(path) + 32;
+    char *temporary = malloc(size);
+    if (!temporary) return report_error("out of memory for '%s'", path);
+    snprintf(temporary, size, "%s.tmp.%ld", path, (long)getpid());
+    int code = DONE;
+    FILE *file = fopen(temporary, "wbx");
+    if (file) {
+        int error = write_elements(file, header, tensors);
+        if (!error && fsync(fileno(file)) != 0) error = errno;
+        if (fclose(file) != 0 && !error) error = errno;
+        if (!error && rename(temporary, path) != 0) error = errno;
+        if (error) {
+            unlink(temporary);
+            code = report_error("cannot write '%s': %s", path, strerror(error));
+        }
+    } else {
+        code = report_error("cannot create '%s': %s", temporary, strerror(errno));
     }
-    return is_good ? DONE : report_error("cannot write '%s': %s", path, strerror(error));
+    free(temporary);
+    return code;
 }
 
 int safetensors_write(const char *path, const tensor_list *tensors) {
@@ -96,6 +126,17 @@ int safetensors_write(const char *path, const tensor_list *tensors) {
     }
     char *header = header_text(tensors);
     int code = header ? write_file(path, header, tensors) : report_error("out of memory for '%s'", path);
+    free(header);
+    return code;
+}
+
+int safetensors_replace(const char *path, const tensor_list *tensors) {
+    struct stat information;
+    bool is_special = stat(path, &information) == 0 && !S_ISREG(information.st_mode); /* a device or pipe stays one */
+    char *header = header_text(tensors);
+    int code = !header      ? report_error("out of memory for '%s'", path)
+               : is_special ? write_file(path, header, tensors)
+                            : replace_file(path, header, tensors);
     free(header);
     return code;
 }
