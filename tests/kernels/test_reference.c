@@ -106,6 +106,17 @@ static void test_binary_scalar_in_place(void **unused) {
     step_int(step, ATTR_SCALAR_FIRST, 1);
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, x, 9, 8, 7, 6);
+    /* bf16: 0.1 is rounded first for a sum, not for a product. */
+    bound_operand half = steps_values(&steps, STORAGE_INPUT, DTYPE_BF16, 1, SIZES(1), VALUES(-0.0751953125));
+    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_BF16, 1, SIZES(1));
+    step = steps_add(&steps, LAYER_BINARY, &r, 1, &half, 1);
+    step_real(step, ATTR_SCALAR, 0.1);
+    step_op(step, OP_ADD);
+    steps_run_reference(&steps);
+    steps_assert_values(&steps, &r, VALUES(0.02490234375), 1, 0);
+    step_op(step, OP_MUL);
+    steps_run_reference(&steps);
+    steps_assert_values(&steps, &r, VALUES(-0.00750732421875), 1, 0);
     steps_release(&steps);
 }
 

@@ -124,9 +124,19 @@ bool ref_binary_can_run(const bound_step *step, reason *why) {
     return require_result_sizes(step, 0, why) && require_result_sizes(step, 1, why);
 }
 
+/* In f16 and bf16 PyTorch takes the number in f32 for a product or a quotient and rounds it to the dtype for all else. */
+static float scalar_of(const bound_step *step) {
+    float value = (float)attr_real(step, ATTR_SCALAR, 0);
+    op_kind op = attr_op(step);
+    dtype type = step->operands[0].dtype;
+    if (op == OP_MUL || op == OP_DIV) return value;
+    if (type == DTYPE_F16) return half_to_float(float_to_half(value));
+    return type == DTYPE_BF16 ? bfloat_to_float(float_to_bfloat(value)) : value;
+}
+
 static void fill_scalar(const bound_step *step, compute kind, tile *out) {
     for (int64_t i = 0; i < TILE; i++) {
-        if (kind == COMPUTE_F32) out->f[i] = (float)attr_real(step, ATTR_SCALAR, 0);
+        if (kind == COMPUTE_F32) out->f[i] = scalar_of(step);
         if (kind == COMPUTE_F64) out->d[i] = attr_real(step, ATTR_SCALAR, 0);
         if (kind == COMPUTE_I64) out->i[i] = attr_int(step, ATTR_SCALAR, 0);
     }

@@ -122,7 +122,10 @@ static void fold_store(const fold *fold, dtype type, char *data, int64_t total, 
         else
             element_store_double(type, data, fold->product);
         break;
-    case OP_MEAN: element_store_double(type, data, fold_sum(fold) / (double)total); break;
+    case OP_MEAN: /* of the sum in the dtype, as PyTorch rounds it */
+        element_store_double(type, data, fold_sum(fold));
+        element_store_double(type, data, element_double(type, data) / (double)total);
+        break;
     case OP_VAR: {
         double divisor = (double)total - correction;
         element_store_double(type, data, fold_sum(fold) / (divisor > 0 ? divisor : 0));
