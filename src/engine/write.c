@@ -49,8 +49,8 @@ static void add_use(const engine_writer *writer, uint32_t weight, const tensor_t
         tensor->dtype = name;
         tensor->rank = type->shape.rank;
         memcpy(tensor->sizes, sizes, sizeof(sizes));
-    } else if (!is_dense || strcmp(tensor->dtype, name) != 0 || tensor->rank != type->shape.rank ||
-               memcmp(tensor->sizes, sizes, tensor->rank * sizeof(*sizes)) != 0) {
+    } else if (!is_dense || tensor->rank > MAX_RANK || strcmp(tensor->dtype, name) != 0 ||
+               tensor->rank != type->shape.rank || memcmp(tensor->sizes, sizes, tensor->rank * sizeof(*sizes)) != 0) {
         tensor->rank = MAX_RANK + 1;
     }
     is_used[weight] = true;
