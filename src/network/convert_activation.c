@@ -42,21 +42,23 @@ insitu_status convert_elu(converter *c, int32_t param) {
     tensor_id x, result;
     double alpha, scale, input_scale;
     TRY(take_tensor(c, "self", &x));
+    dtype type = dtype_of(c, x);
     TRY(take_float(c, "alpha", 1, &alpha));
     TRY(take_float(c, "scale", 1, &scale));
     TRY(take_float(c, "input_scale", 1, &input_scale));
+    TRY(emit_wide(c, x, &x));
     TRY(emit_elu(c, x, alpha, scale, input_scale, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
+    return finish_wide(c, result, type);
 }
 
 insitu_status convert_selu(converter *c, int32_t param) {
     (void)param;
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
+    dtype type = dtype_of(c, x);
+    TRY(emit_wide(c, x, &x));
     TRY(emit_elu(c, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
+    return finish_wide(c, result, type);
 }
 
 insitu_status convert_celu(converter *c, int32_t param) {
@@ -64,10 +66,11 @@ insitu_status convert_celu(converter *c, int32_t param) {
     tensor_id x, result;
     double alpha;
     TRY(take_tensor(c, "self", &x));
+    dtype type = dtype_of(c, x);
     TRY(take_float(c, "alpha", 1, &alpha));
+    TRY(emit_wide(c, x, &x));
     TRY(emit_elu(c, x, alpha, 1, 1 / alpha, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
+    return finish_wide(c, result, type);
 }
 
 /* hardtanh; relu6 has no arguments of its own: 0 and 6 */
@@ -87,17 +90,18 @@ insitu_status convert_softplus(converter *c, int32_t param) {
     tensor_id x, scaled, above, result;
     double beta, threshold;
     TRY(take_tensor(c, "self", &x));
+    dtype type = dtype_of(c, x);
     TRY(take_float(c, "beta", 1, &beta));
     TRY(take_float(c, "threshold", 20, &threshold));
     if (beta == 1 && threshold == 20) return convert_unary(c, OP_SOFTPLUS);
+    TRY(emit_wide(c, x, &x));
     TRY(emit_scalar_float(c, OP_MUL, x, beta, false, &scaled));
     TRY(emit_scalar_float(c, OP_GT, scaled, threshold, false, &above));
     TRY(emit_unary(c, OP_EXP, scaled, &result));
     TRY(emit_unary(c, OP_LOG1P, result, &result));
     TRY(emit_scalar_float(c, OP_DIV, result, beta, false, &result));
     TRY(emit_where(c, above, x, result, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
+    return finish_wide(c, result, type);
 }
 
 /* x > threshold ? x : value; NaN passes as PyTorch's x <= threshold ? value : x */
@@ -137,14 +141,15 @@ insitu_status convert_log_sigmoid(converter *c, int32_t param) {
     (void)param;
     tensor_id x, low, tail, result;
     TRY(take_tensor(c, "self", &x));
+    dtype type = dtype_of(c, x);
+    TRY(emit_wide(c, x, &x));
     TRY(emit_scalar_float(c, OP_MINIMUM, x, 0, false, &low));
     TRY(emit_unary(c, OP_ABS, x, &tail));
     TRY(emit_unary(c, OP_NEG, tail, &tail));
     TRY(emit_unary(c, OP_EXP, tail, &tail));
     TRY(emit_unary(c, OP_LOG1P, tail, &tail));
     TRY(emit_binary(c, OP_SUB, low, tail, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
+    return finish_wide(c, result, type);
 }
 
 /* The first half of dim times the sigmoid of the second. */
@@ -158,8 +163,9 @@ insitu_status convert_glu(converter *c, int32_t param) {
     sym size = size_of(c, x, dim), half = sym_floordiv(c->pool, size, sym_int(c->pool, 2));
     TRY(emit_slice(c, x, dim, sym_int(c->pool, 0), half, 1, &first));
     TRY(emit_slice(c, x, dim, half, size, 1, &second));
+    TRY(emit_wide(c, first, &first));
+    TRY(emit_wide(c, second, &second));
     TRY(emit_unary(c, OP_SIGMOID, second, &second));
     TRY(emit_binary(c, OP_MUL, first, second, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
+    return finish_wide(c, result, dtype_of(c, x));
 }

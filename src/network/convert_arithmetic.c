@@ -23,18 +23,19 @@ insitu_status convert_binary(converter *c, int32_t param) {
     return convert_two(c, (op_kind)param, a, b);
 }
 
-/* operand * alpha in the dtype of the result */
-static insitu_status scale_operand(converter *c, const char *name, dtype type, operand *operand) {
+/* operand * alpha; *type becomes the dtype to compute in. */
+static insitu_status scale_operand(converter *c, dtype *type, operand *operand) {
     sym alpha;
-    TRY(take_sym_or(c, name, sym_int(c->pool, 1), &alpha));
+    TRY(take_sym_or(c, "alpha", sym_int(c->pool, 1), &alpha));
     double factor;
     if (sym_constant_float(c->pool, alpha, &factor) && factor == 1.0) return INSITU_OK;
+    *type = wide_dtype(*type);
     if (operand->is_number) {
         *operand = operand_of_number(c, sym_mul(c->pool, alpha, operand->number));
         return INSITU_OK;
     }
     tensor_id scaled;
-    TRY(emit_cast(c, operand->tensor, type, &scaled));
+    TRY(emit_cast(c, operand->tensor, *type, &scaled));
     TRY(emit_scalar(c, OP_MUL, scaled, alpha, false, &scaled));
     *operand = operand_of_tensor(c, scaled);
     return INSITU_OK;
@@ -48,10 +49,10 @@ insitu_status convert_add(converter *c, int32_t param) {
     TRY(take_operand(c, "self", &both[0]));
     TRY(take_operand(c, "other", &both[1]));
     TRY(promote(c, both, 2, &type));
-    TRY(scale_operand(c, "alpha", type, &both[1]));
-    TRY(emit_operation(c, (op_kind)param, both[0], both[1], type, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
+    dtype wide = type;
+    TRY(scale_operand(c, &wide, &both[1]));
+    TRY(emit_operation(c, (op_kind)param, both[0], both[1], wide, &result));
+    return finish_wide(c, result, type);
 }
 
 /* other - alpha self */
@@ -62,10 +63,10 @@ insitu_status convert_rsub(converter *c, int32_t param) {
     TRY(take_operand(c, "self", &both[0]));
     TRY(take_operand(c, "other", &both[1]));
     TRY(promote(c, both, 2, &type));
-    TRY(scale_operand(c, "alpha", type, &both[0]));
-    TRY(emit_operation(c, (op_kind)param, both[1], both[0], type, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
+    dtype wide = type;
+    TRY(scale_operand(c, &wide, &both[0]));
+    TRY(emit_operation(c, (op_kind)param, both[1], both[0], wide, &result));
+    return finish_wide(c, result, type);
 }
 
 insitu_status convert_div(converter *c, int32_t param) {
@@ -110,16 +111,16 @@ insitu_status convert_addc(converter *c, int32_t param) {
     TRY(take_operand(c, "tensor1", &operands[1]));
     TRY(take_operand(c, "tensor2", &operands[2]));
     TRY(promote(c, operands, 3, &type));
+    dtype wide = wide_dtype(type);
     TRY(take_sym_or(c, "value", sym_int(c->pool, 1), &value));
     double factor;
     if (!sym_constant_float(c->pool, value, &factor) || factor != 1.0) {
-        TRY(emit_operation(c, OP_MUL, operands[1], operand_of_number(c, value), type, &product));
+        TRY(emit_operation(c, OP_MUL, operands[1], operand_of_number(c, value), wide, &product));
         operands[1] = operand_of_tensor(c, product);
     }
-    TRY(emit_operation(c, (op_kind)param, operands[1], operands[2], type, &product));
-    TRY(emit_operation(c, OP_ADD, operands[0], operand_of_tensor(c, product), type, &product));
-    set_only_result(c, product);
-    return INSITU_OK;
+    TRY(emit_operation(c, (op_kind)param, operands[1], operands[2], wide, &product));
+    TRY(emit_operation(c, OP_ADD, operands[0], operand_of_tensor(c, product), wide, &product));
+    return finish_wide(c, product, type);
 }
 
 /* weight < 0.5: self + weight (end - self), else end - (end - self) (1 - weight) */
@@ -150,6 +151,13 @@ insitu_status convert_lerp(converter *c, int32_t param) {
     TRY(take_tensor(c, "end", &end));
     TRY(take_operand(c, "weight", &weight));
     if (dtype_of(c, self) != dtype_of(c, end)) return convert_unsupported(c, "operands of two dtypes");
+    dtype type = dtype_of(c, self);
+    TRY(emit_wide(c, self, &self));
+    TRY(emit_wide(c, end, &end));
+    if (!weight.is_number) {
+        TRY(emit_wide(c, weight.tensor, &weight.tensor));
+        weight = operand_of_tensor(c, weight.tensor);
+    }
     TRY(emit_binary(c, OP_SUB, end, self, &span));
     if (weight.is_number) {
         double value;
@@ -168,6 +176,5 @@ insitu_status convert_lerp(converter *c, int32_t param) {
         TRY(emit_scalar_float(c, OP_LT, small, 0.5, false, &small));
         TRY(emit_where(c, small, near, far, &result));
     }
-    set_only_result(c, result);
-    return INSITU_OK;
+    return finish_wide(c, result, type);
 }

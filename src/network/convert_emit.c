@@ -299,6 +299,18 @@ insitu_status emit_float(converter *c, tensor_id x, tensor_id *out) {
     return emit_cast(c, x, dtype_is_integral(dtype_of(c, x)) ? DTYPE_F32 : dtype_of(c, x), out);
 }
 
+dtype wide_dtype(dtype type) { return type == DTYPE_F16 || type == DTYPE_BF16 ? DTYPE_F32 : type; }
+
+insitu_status emit_wide(converter *c, tensor_id x, tensor_id *out) {
+    return emit_cast(c, x, wide_dtype(dtype_of(c, x)), out);
+}
+
+insitu_status finish_wide(converter *c, tensor_id result, dtype type) {
+    TRY(emit_cast(c, result, type, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
 void set_result(converter *c, uint32_t index, tensor_id tensor) {
     if (index < c->node->result_count) c->tensors[c->node->results[index].index] = tensor;
 }

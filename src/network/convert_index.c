@@ -100,3 +100,34 @@ insitu_status convert_gather(converter *c, int32_t param) {
     set_only_result(c, result);
     return INSITU_OK;
 }
+
+/* gather with the index broadcast to x save along dim; without a dim both are flattened */
+insitu_status convert_take_along(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, index, operands[2], result;
+    uint32_t dim = 0;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_tensor(c, "indices", &index));
+    if (has_arg(c, "dim")) {
+        TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
+        shape around = tensor_of(c, x)->shape, wanted = tensor_of(c, index)->shape;
+        if (around.rank != wanted.rank || around.rank == 0) return convert_fail(c, INSITU_FORMAT, "ranks differ");
+        sym size = around.sizes[dim], count = wanted.sizes[dim];
+        around.sizes[dim] = wanted.sizes[dim] = sym_int(c->pool, 1);
+        TRY(broadcast_shapes(c, &around, &wanted, &around));
+        around.sizes[dim] = size;
+        TRY(emit_expand(c, x, &around, &operands[0]));
+        around.sizes[dim] = count;
+        TRY(emit_expand(c, index, &around, &operands[1]));
+    } else {
+        shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
+        TRY(emit_reshape(c, x, &flat, &operands[0]));
+        flat.sizes[0] = shape_numel(c->pool, &tensor_of(c, index)->shape);
+        TRY(emit_reshape(c, index, &flat, &operands[1]));
+    }
+    draft gather = draft_of(LAYER_GATHER);
+    draft_int(c, &gather, ATTR_DIM, dim);
+    TRY(emit(c, &gather, operands, 2, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}

@@ -143,6 +143,11 @@ MUST_CHECK insitu_status take_position(converter *c, const char *name, tensor_id
 MUST_CHECK insitu_status emit_clamp(converter *c, tensor_id x, const sym *low, const sym *high, tensor_id *out);
 /* Floats stay, integers become f32. */
 MUST_CHECK insitu_status emit_float(converter *c, tensor_id x, tensor_id *out);
+/* The dtype that PyTorch computes one operator in: an operator of several layers rounds to f16 or bf16 once, at its end. */
+dtype wide_dtype(dtype type);
+MUST_CHECK insitu_status emit_wide(converter *c, tensor_id x, tensor_id *out);
+/* The only result, cast back. */
+MUST_CHECK insitu_status finish_wide(converter *c, tensor_id result, dtype type);
 
 /* What convert_variance gives: the root of the variance; the mean as a second result. */
 enum { SPREAD_ROOT = 1, SPREAD_MEAN = 2 };

@@ -84,36 +84,44 @@ static insitu_status emit_channels(converter *c, tensor_id vector, uint32_t rank
     return emit_reshape(c, vector, &shape, out);
 }
 
-/* x weight + bias by channel, each optional */
+/* x weight + bias by channel, each optional, in x's wide dtype */
 static insitu_status emit_affine(converter *c, tensor_id x, tensor_id weight, tensor_id bias, tensor_id *out) {
     uint32_t rank = rank_of(c, x);
     *out = x;
     if (weight.index != NONE) {
+        TRY(emit_wide(c, weight, &weight));
         TRY(emit_channels(c, weight, rank, &weight));
         TRY(emit_binary(c, OP_MUL, *out, weight, out));
     }
     if (bias.index != NONE) {
+        TRY(emit_wide(c, bias, &bias));
         TRY(emit_channels(c, bias, rank, &bias));
         TRY(emit_binary(c, OP_ADD, *out, bias, out));
     }
     return INSITU_OK;
 }
 
-/* (N, C, ...) as (N, groups, rest), normalised by row */
-static insitu_status emit_grouped_norm(converter *c, tensor_id x, sym groups, double eps, tensor_id *out) {
+/* (N, C, ...) as (N, groups, rest), normalised by row, then weight and bias by channel */
+static insitu_status finish_grouped_norm(converter *c, tensor_id x, sym groups, tensor_id weight, tensor_id bias,
+                                         double eps) {
+    dtype type = dtype_of(c, x);
     shape from = tensor_of(c, x)->shape;
+    if (from.rank < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
     sym rest = sym_floordiv(c->pool, from.sizes[1], groups);
     for (uint32_t i = 2; i < from.rank; i++) rest = sym_mul(c->pool, rest, from.sizes[i]);
     shape rows = {.rank = 3, .sizes = {from.sizes[0], groups, rest}};
-    TRY(emit_reshape(c, x, &rows, out));
-    TRY(emit_norm(c, LAYER_LAYER_NORM, out, 1, 1, eps, out));
-    return emit_reshape(c, *out, &from, out);
+    TRY(emit_wide(c, x, &x));
+    TRY(emit_reshape(c, x, &rows, &x));
+    TRY(emit_norm(c, LAYER_LAYER_NORM, &x, 1, 1, eps, &x));
+    TRY(emit_reshape(c, x, &from, &x));
+    TRY(emit_affine(c, x, weight, bias, &x));
+    return finish_wide(c, x, type);
 }
 
 /* group_norm, native_group_norm (its first result) */
 insitu_status convert_group_norm(converter *c, int32_t param) {
     (void)param;
-    tensor_id x, weight, bias, result;
+    tensor_id x, weight, bias;
     sym groups;
     double eps;
     TRY(take_tensor(c, "input", &x));
@@ -121,11 +129,7 @@ insitu_status convert_group_norm(converter *c, int32_t param) {
     TRY(take_optional_tensor(c, "bias", &bias));
     TRY(take_sym(c, has_arg(c, "num_groups") ? "num_groups" : "group", &groups));
     TRY(take_float(c, "eps", 1e-5, &eps));
-    if (rank_of(c, x) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
-    TRY(emit_grouped_norm(c, x, groups, eps, &result));
-    TRY(emit_affine(c, result, weight, bias, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
+    return finish_grouped_norm(c, x, groups, weight, bias, eps);
 }
 
 /* (x - mean) weight / sqrt(var + eps) + bias as x scale + shift, as PyTorch does on CPU */
@@ -134,6 +138,11 @@ static insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, 
     tensor_id weight, bias, scale, shift;
     TRY(take_optional_tensor(c, "weight", &weight));
     TRY(take_optional_tensor(c, "bias", &bias));
+    TRY(emit_wide(c, x, &x));
+    TRY(emit_wide(c, mean, &mean));
+    TRY(emit_wide(c, variance, &variance));
+    if (weight.index != NONE) TRY(emit_wide(c, weight, &weight));
+    if (bias.index != NONE) TRY(emit_wide(c, bias, &bias));
     TRY(emit_scalar_float(c, OP_ADD, variance, eps, false, &scale));
     TRY(emit_unary(c, OP_SQRT, scale, &scale));
     TRY(emit_unary(c, OP_RECIPROCAL, scale, &scale));
@@ -161,7 +170,7 @@ insitu_status convert_batch_norm(converter *c, int32_t param) {
     if (training || mean.index == NONE || variance.index == NONE) return convert_unsupported(c, "in training mode");
     if (rank_of(c, x) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
     TRY(emit_batch_norm(c, x, mean, variance, eps, &result));
-    set_only_result(c, result);
+    TRY(finish_wide(c, result, dtype_of(c, x)));
     shape none = {.rank = 1, .sizes = {sym_int(c->pool, 0)}};
     for (uint32_t i = 1; i < c->node->result_count; i++) {
         TRY(emit_fill(c, dtype_of(c, x), &none, sym_int(c->pool, 0), &result));
@@ -172,7 +181,7 @@ insitu_status convert_batch_norm(converter *c, int32_t param) {
 
 insitu_status convert_instance_norm(converter *c, int32_t param) {
     (void)param;
-    tensor_id x, weight, bias, result;
+    tensor_id x, weight, bias;
     bool own;
     double eps;
     TRY(take_flag(c, "use_input_stats", true, &own));
@@ -183,8 +192,5 @@ insitu_status convert_instance_norm(converter *c, int32_t param) {
     TRY(take_optional_tensor(c, "bias", &bias));
     TRY(take_float(c, "eps", 1e-5, &eps));
     if (rank_of(c, x) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
-    TRY(emit_grouped_norm(c, x, size_of(c, x, 1), eps, &result));
-    TRY(emit_affine(c, result, weight, bias, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
+    return finish_grouped_norm(c, x, size_of(c, x, 1), weight, bias, eps);
 }

@@ -109,8 +109,15 @@ insitu_status convert_variance(converter *c, int32_t param) {
     TRY(take_tensor(c, "self", &x));
     TRY(take_dims(c, "dim", rank_of(c, x), &axes));
     TRY(take_flag(c, "keepdim", false, &keepdim));
-    TRY(emit_variance(c, x, axes, keepdim, &result));
-    if (param & SPREAD_ROOT) TRY(emit_unary(c, OP_SQRT, result, &result));
+    if (param & SPREAD_ROOT) {
+        tensor_id wide;
+        TRY(emit_wide(c, x, &wide));
+        TRY(emit_variance(c, wide, axes, keepdim, &result));
+        TRY(emit_unary(c, OP_SQRT, result, &result));
+        TRY(emit_cast(c, result, dtype_of(c, x), &result));
+    } else {
+        TRY(emit_variance(c, x, axes, keepdim, &result));
+    }
     set_only_result(c, result);
     if (!(param & SPREAD_MEAN)) return INSITU_OK;
     TRY(emit_reduce(c, OP_MEAN, x, axes, keepdim, &mean));
@@ -132,7 +139,7 @@ insitu_status convert_vector_norm(converter *c, int32_t param) {
     TRY(take_flag(c, "keepdim", false, &keepdim));
     TRY(take_float(c, has_arg(c, "ord") ? "ord" : "p", 2, &order));
     if (!dtype_is_float(type)) return convert_unsupported(c, "dtype %s", dtype_name(type));
-    TRY(emit_cast(c, x, type, &x));
+    TRY(emit_cast(c, x, wide_dtype(type), &x));
     if (order == 2) {
         TRY(emit_binary(c, OP_MUL, x, x, &x));
         TRY(emit_reduce(c, OP_SUM, x, axes, keepdim, &result));
@@ -143,8 +150,7 @@ insitu_status convert_vector_norm(converter *c, int32_t param) {
     } else {
         return convert_unsupported(c, "a norm of order %g", order);
     }
-    set_only_result(c, result);
-    return INSITU_OK;
+    return finish_wide(c, result, type);
 }
 
 /* log(sum(exp(x - m))) + m, m the maximum, 0 where that is infinite */
@@ -155,6 +161,8 @@ insitu_status convert_logsumexp(converter *c, int32_t param) {
     bool keepdim;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_float(c, x, &x));
+    dtype type = dtype_of(c, x);
+    TRY(emit_wide(c, x, &x));
     TRY(take_dims(c, "dim", rank_of(c, x), &axes));
     TRY(take_flag(c, "keepdim", false, &keepdim));
     TRY(emit_reduce(c, OP_AMAX, x, axes, true, &peak));
@@ -167,8 +175,7 @@ insitu_status convert_logsumexp(converter *c, int32_t param) {
     TRY(emit_unary(c, OP_LOG, result, &result));
     TRY(emit_reshape(c, peak, &tensor_of(c, result)->shape, &peak));
     TRY(emit_binary(c, OP_ADD, result, peak, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
+    return finish_wide(c, result, type);
 }
 
 /* cumsum, cumprod: integers in i64 unless a dtype is given */
