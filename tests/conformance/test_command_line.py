@@ -149,6 +149,36 @@ class RunCommand(Case):
         self.assertEqual(tensors.values(run.outputs[0]["output.7"]), [5])
         self.assertEqual(run.outputs[2]["output.6"], run.state["total"])
 
+    def test_state_file(self):
+        """All buffers, a later run goes on from them, and one that the program does not write must be its own."""
+        calls, name = self.calls("kept_buffers"), "kept_buffers"
+        whole = Run(program(name), calls, self.folder / "whole").must()
+        first = Run(program(name), calls[:1], self.folder / "first").must()
+        path = first.folder / "state"
+        rest = Run(self.engine(name), calls[1:], self.folder / "rest", "--load-state", path).must()
+        self.assertEqual(rest.outputs, whole.outputs[1:])
+        self.assertEqual(rest.state, whole.state)
+        tensors.write(path, {"total": first.state["total"]})
+        rest = Run(program(name), calls[1:], self.folder / "rest", "--load-state", path).must()
+        self.assertEqual(rest.state, whole.state)
+        other = tensors.make("F32", (2, 2), [1, 2, 3, 4])
+        tensors.write(path, {**first.state, "unused": other})
+        run = Run(program(name), calls[1:], self.folder / "rest", "--load-state", path)
+        self.assertEqual(run.done.returncode, 1)
+        self.assertTrue(is_sentence(run.done.stderr), run.done.stderr)
+        self.assertIn("buffer 'unused' of the file has other values", run.done.stderr)
+
+    def test_state_file_replaces_another(self):
+        """Nothing but the file is left in its folder; a place that can't be written is one sentence."""
+        inputs = self.folder / "in"
+        tensors.write(inputs, self.calls("kept_buffers")[0])
+        for _ in range(2):
+            must("run", program("kept_buffers"), "--input", inputs, "--save-state", self.folder / "state")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["in", "state"])
+        done = insitu("run", program("kept_buffers"), "--input", inputs, "--save-state", self.folder / "no" / "state")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(is_sentence(done.stderr), done.stderr)
+
     def test_failed_call(self):
         """Earlier outputs are there, and the state is that of the last good call."""
         calls = self.calls("two_caches")
@@ -195,6 +225,16 @@ class Print(Case):
             self.assertEqual(parsed["inputs"][0]["min_sizes"], [1, 2, 4])
             self.assertEqual(parsed["inputs"][0]["max_sizes"], [64, 32, 4])
             self.assertTrue(parsed["plan"]["steps"])
+
+    def test_inspect_buffers(self):
+        names = ["whole", "turned", "column", "repeated", "unused", "hidden", "steps", "nothing"]
+        for source in (program("kept_buffers"), self.engine("kept_buffers")):
+            text = must("inspect", source).stdout
+            self.assertIn("buffers\n", text)
+            self.assertIn("  turned: f32[3,4]\n", text)
+            rows = json.loads(must("inspect", source, "--json").stdout)["buffers"]
+            self.assertEqual(sorted(row["name"] for row in rows), sorted(names))
+            self.assertEqual({row["name"]: row["sizes"] for row in rows}["nothing"], [0, 3])
 
     def test_inspect_aliases(self):
         text = must("inspect", program("input_caches")).stdout

@@ -359,6 +359,28 @@ static void buffers_are_views_of_weights(void **state) {
     free(file.data);
 }
 
+/* The first use of a weight is a part of it, the second all of it: a row, and the file is read again. */
+static void a_part_before_the_whole_is_a_row(void **state) {
+    (void)state;
+    static const float values[6] = {1, 2, 3, 4, 5, 6};
+    plan *plan = new_plan();
+    sym_pool *pool = &plan->symbols;
+    tensor_type table = dense_type(plan, DTYPE_F32, 2, (sym[]){sym_int(pool, 2), sym_int(pool, 3)}), part = table;
+    part.shape.sizes[1] = sym_int(pool, 2);
+    (void)add_weight(plan, "table", table, values);
+    plan->buffers[plan->buffer_count++] = (plan_buffer){.name = "part", .weight = 0, .type = part};
+    plan->buffers[plan->buffer_count++] = (plan_buffer){.name = "table", .weight = 0, .type = table};
+    insitu_engine *engine = make_engine(plan), *loaded;
+    engine_file file = save(engine);
+    insitu_diag diag = {.struct_size = sizeof(diag)};
+    if (load(&file, true, &loaded, &diag) != INSITU_OK) fail_msg("%s", diag.message);
+    const char *expected = "\"table\":{\"dtype\":\"F32\",\"shape\":[6]";
+    assert_non_null(memmem(file.data, file.size, expected, strlen(expected)));
+    insitu_engine_destroy(loaded);
+    insitu_engine_destroy(engine);
+    free(file.data);
+}
+
 /* A weight that no step uses keeps the shape that its buffer has; one without elements is written too. */
 static void unused_buffers_keep_their_shapes(void **state) {
     (void)state;
@@ -455,6 +477,7 @@ int main(void) {
         cmocka_unit_test(no_number_of_the_plan_can_crash_the_reader),
         cmocka_unit_test(questions_are_answered),
         cmocka_unit_test(buffers_are_views_of_weights),
+        cmocka_unit_test(a_part_before_the_whole_is_a_row),
         cmocka_unit_test(unused_buffers_keep_their_shapes),
         cmocka_unit_test(odd_weights_are_written_and_found),
         cmocka_unit_test(missing_files_and_misaligned_memory_are_refused),
