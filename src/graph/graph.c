@@ -47,19 +47,44 @@ insitu_status graph_create_subgraph(graph *outer, graph **out_graph) {
 }
 
 /* A copy of name, or of name with the first free suffix. */
+static insitu_status suffixed(const graph *graph, arena *scratch, const char *name, uint64_t suffix,
+                              const char **out_name, bool *out_taken) {
+    TRY(arena_printf(scratch, out_name, "%s_%llu", name, (unsigned long long)suffix));
+    *out_taken = map_find(&graph->names, *out_name) != NONE;
+    return INSITU_OK;
+}
+
+/* A free suffix behind a taken one, in few steps though thousands may be taken: doubles, then halves the gap. Suffixes
+ * that were given in turn have no holes, so that the next one is found. */
+static insitu_status free_suffix(const graph *graph, arena *scratch, const char *name, uint64_t *out_suffix) {
+    uint64_t low = 0, high = 1;
+    const char *candidate;
+    bool taken;
+    for (;; low = high, high *= 2) {
+        TRY(suffixed(graph, scratch, name, high, &candidate, &taken));
+        if (!taken) break;
+    }
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        TRY(suffixed(graph, scratch, name, middle, &candidate, &taken));
+        if (taken)
+            low = middle;
+        else
+            high = middle;
+    }
+    *out_suffix = high;
+    return INSITU_OK;
+}
+
 static insitu_status unique_name(graph *graph, const char *name, const char **out_name) {
     if (map_find(&graph->names, name) == NONE) return arena_string(graph_arena(graph), name, strlen(name), out_name);
     arena scratch;
     arena_init(&scratch);
-    insitu_status status;
-    uint32_t suffix = 1;
-    const char *candidate = NULL;
-    do {
-        status = arena_printf(&scratch, &candidate, "%s_%u", name, suffix++);
-    } while (status == INSITU_OK && map_find(&graph->names, candidate) != NONE);
-    if (status == INSITU_OK) status = arena_string(graph_arena(graph), candidate, strlen(candidate), out_name);
+    uint64_t suffix = 0;
+    insitu_status status = free_suffix(graph, &scratch, name, &suffix);
     arena_release(&scratch);
-    return status;
+    TRY(status);
+    return arena_printf(graph_arena(graph), out_name, "%s_%llu", name, (unsigned long long)suffix);
 }
 
 static insitu_status add_value(graph *graph, const graph_value *value, value_id *out_value) {
