@@ -1,7 +1,7 @@
 /* archive: the records of a .pt2 file as saved, checked for form and not interpreted.
  *
  * What comes out is one tree in one arena: strings are NUL-terminated, names of values are resolved to ids, weights are
- * spans of the mapped file, which is retained. Checked here: every offset, count, name and enum number; that values are
+ * spans of the mapped file, which is retained, or copies where the file doesn't align them. Checked here: every offset, count, name and enum number; that values are
  * defined once and before their use; that stored tensors lie in their records. Not checked here: whether an operator
  * exists, its arguments, and whether expressions parse. Names that the graph room has too begin with ARCHIVE_. */
 #ifndef ARCHIVE_H
@@ -149,19 +149,19 @@ struct archive_graph {
 };
 
 /* ---- stored tensors ---- */
-typedef struct archive_storage { /* a raw record: a whole storage, at least as aligned as the file says (64) */
-    const char *record;          /* "weights/weight_0" */
+typedef struct archive_storage { /* a record: a whole storage, aligned for its dtype (to at most 8 bytes) */
+    const char *record;          /* "weights/weight_0", "serialized_state_dict.pt/data/0" */
     const uint8_t *data;
     size_t size;
 } archive_storage;
 typedef struct archive_payload { /* a strided view of a storage, inside its bounds */
     const char *fqn;
-    bool is_param, is_constant; /* is_constant: of the constants folder, else of the weights folder */
+    bool is_param, is_constant; /* is_constant: of the constants, else of the weights (the state dict) */
     dtype dtype;
     uint32_t rank;
     const int64_t *sizes, *strides; /* in elements; strides >= 0 */
     int64_t offset;                 /* in elements */
-    uint32_t storage; /* payloads of one storage have one id (same folder, record and dtype); NONE: no elements */
+    uint32_t storage;               /* payloads of one storage have one id (same record and dtype); NONE: no elements */
 } archive_payload;
 
 /* ---- signature ---- */
@@ -199,6 +199,7 @@ typedef struct archive_range {
 
 typedef struct archive_program {
     arena arena;
+    arena copies;  /* of storages that the file doesn't align */
     file_map *map; /* retained */
     const archive_graph *graph;
     const archive_input *inputs;   /* graph->input_count */

@@ -3,11 +3,13 @@
 #define ARCHIVE_INT_H
 
 #include "archive/archive.h"
+#include "archive/unpickle.h"
 #include <jansson.h>
 
 /* ---- zip_index.c: where each record of a zip file lies ---- */
 typedef struct zip_entry {
     const char *name;
+    const char *file;    /* what errors call the zip file */
     const uint8_t *data; /* in the mapped file */
     size_t size;
     uint32_t crc;
@@ -17,8 +19,10 @@ typedef struct zip_index {
     uint32_t count;
     map names; /* -> index in entries */
 } zip_index;
-/* Errors: FORMAT (not a zip file, broken, a name twice), UNSUPPORTED (compressed or encrypted records), NOMEM. */
-MUST_CHECK insitu_status zip_read(arena *arena, const file_map *map, zip_index *out_index, insitu_diag *diag);
+/* record: the name of the record that the zip file is, NULL for the .pt2 file itself. The entries don't point to map.
+ * Errors: FORMAT (not a zip file, broken, a name twice), UNSUPPORTED (compressed or encrypted records), NOMEM. */
+MUST_CHECK insitu_status zip_read(arena *arena, const file_map *map, const char *record, zip_index *out_index,
+                                  insitu_diag *diag);
 const zip_entry *zip_find(const zip_index *index, const char *name); /* NULL if absent */
 /* Compares the record's bytes with its checksum. Errors: FORMAT. */
 MUST_CHECK insitu_status zip_verify(const zip_entry *entry, insitu_diag *diag);
@@ -98,7 +102,46 @@ MUST_CHECK insitu_status read_signature(reader *reader, const json_cursor *at);
 /* pytree_spec.c: in_spec, out_spec, forward_arg_names; needs the signature */
 MUST_CHECK insitu_status read_call_specs(reader *reader, const json_cursor *graph_module);
 
-/* raw_weights.c: stored tensors of the raw container, for the inputs that name one */
-MUST_CHECK insitu_status read_raw_weights(reader *reader, const char *model);
+/* ---- stored tensors ---- */
+
+typedef struct torch_save { /* a record that torch.save wrote */
+    const char *name;
+    const char *root; /* with a slash */
+    zip_index zip;
+    const pickled *value; /* NULL: the record is empty */
+    map names;            /* of a dict: key -> index of its value in value->items */
+} torch_save;
+typedef enum folder_kind { FOLDER_ABSENT, FOLDER_RAW, FOLDER_PICKLED } folder_kind;
+typedef struct stored_folder {
+    const char *name; /* "weights" or "constants" */
+    const char *pickle_path;
+    const char *config_path; /* NULL in a flat file */
+    folder_kind kind;
+    json_cursor document, config; /* RAW */
+    torch_save save;              /* PICKLED */
+    map payloads;                 /* FQN -> index in the program's payloads */
+} stored_folder;
+typedef struct stored_bytes { /* the storage of a payload */
+    const char *record;       /* "weights/weight_0", "data/weights/model.pt/data/0" */
+    const zip_entry *entry;
+    bool keeps_aliases; /* whatever shares memory is a view of this record */
+} stored_bytes;
+
+/* stored_weights.c: the payloads and storages of the inputs. model: NULL for a flat file */
+MUST_CHECK insitu_status read_stored_weights(reader *reader, const char *model);
+/* A record by its name inside the root folder; NULL if absent. */
+MUST_CHECK insitu_status reader_find(reader *reader, const char *name, const zip_entry **out);
+
+/* raw_weights.c: fill in all of the payload but its storage, which *out tells */
+MUST_CHECK insitu_status raw_folder_open(reader *reader, stored_folder *folder);
+MUST_CHECK insitu_status raw_payload(reader *reader, const stored_folder *folder, archive_payload *payload,
+                                     stored_bytes *out, bool *out_found);
+
+/* torch_save.c: the same of a torch.save file */
+MUST_CHECK insitu_status torch_save_read(reader *reader, const char *path, const zip_entry *record, torch_save *out);
+MUST_CHECK insitu_status torch_save_check_dict(const reader *reader, const torch_save *save);
+const pickled *torch_save_find(const torch_save *save, const char *name); /* of a dict; NULL if absent */
+MUST_CHECK insitu_status torch_save_payload(reader *reader, const torch_save *save, const pickled *value,
+                                            archive_payload *payload, stored_bytes *out);
 
 #endif

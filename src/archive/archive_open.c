@@ -3,8 +3,8 @@
  * Containers (by which record exists, never by version numbers):
  *   raw      ROOT/archive_format, ROOT/models/M.json, data/{weights,constants}/M_*_config.json     torch 2.9 and later
  *   pickled  the same with data/{weights,constants}/M.pt, a torch.save file                        torch 2.8
- *   flat     serialized_exported_program.json at the top level                                     torch 2.1 to 2.7
- * A reader of another container's weights takes the place of read_raw_weights; all the rest is common. */
+ *   flat     serialized_exported_program.json, serialized_{state_dict,constants}.pt at the top level    torch up to 2.7
+ * They differ in where records lie and in how weights are kept (stored_weights.c); all the rest is common. */
 #include "archive/archive_int.h"
 
 enum { SCHEMA_MAJOR = 8 };
@@ -52,13 +52,6 @@ insitu_status reader_enter(reader *reader, const json_cursor *at) {
 
 /* ---- container ---- */
 
-static insitu_status find_in_root(reader *reader, const char *name, const zip_entry **out) {
-    const char *full;
-    TRY(arena_printf(&reader->scratch, &full, "%s%s", reader->root, name));
-    *out = zip_find(&reader->zip, full);
-    return INSITU_OK;
-}
-
 static bool entry_is(const zip_entry *entry, const char *text) {
     return entry->size == strlen(text) && memcmp(entry->data, text, entry->size) == 0;
 }
@@ -66,7 +59,7 @@ static bool entry_is(const zip_entry *entry, const char *text) {
 /* A record that must hold the given text. */
 static insitu_status check_record(reader *reader, const char *name, const char *text, insitu_status code) {
     const zip_entry *entry;
-    TRY(find_in_root(reader, name, &entry));
+    TRY(reader_find(reader, name, &entry));
     if (!entry) FAIL(reader->diag, INSITU_FORMAT, "the file has no record '%s%s'", reader->root, name);
     TRY(zip_verify(entry, reader->diag));
     if (!entry_is(entry, text))
@@ -76,23 +69,18 @@ static insitu_status check_record(reader *reader, const char *name, const char *
 }
 
 static insitu_status find_root(reader *reader) {
-    if (zip_find(&reader->zip, "serialized_exported_program.json"))
-        FAIL(reader->diag, INSITU_UNSUPPORTED,
-             "the file is a flat zip, as torch 2.7 and earlier save programs; only files of torch 2.9 and later are "
-             "read: "
-             "load it with torch.export.load and save it again there");
     const char *first = reader->zip.count ? reader->zip.entries[0].name : "";
     const char *slash = strchr(first, '/');
     if (!slash) FAIL(reader->diag, INSITU_FORMAT, "the zip file is not a .pt2 program: it has no root folder");
     TRY(arena_string(&reader->scratch, first, (size_t)(slash + 1 - first), &reader->root));
     const zip_entry *entry;
-    TRY(find_in_root(reader, "archive_format", &entry));
+    TRY(reader_find(reader, "archive_format", &entry));
     if (!entry)
         FAIL(reader->diag, INSITU_FORMAT, "the zip file is not a .pt2 program: it has no record '%sarchive_format'",
              reader->root);
     TRY(check_record(reader, "archive_format", "pt2", INSITU_FORMAT));
     TRY(check_record(reader, "archive_version", "0", INSITU_VERSION));
-    TRY(find_in_root(reader, "byteorder", &entry));
+    TRY(reader_find(reader, "byteorder", &entry));
     return entry ? check_record(reader, "byteorder", "little", INSITU_UNSUPPORTED) : INSITU_OK;
 }
 
@@ -126,19 +114,16 @@ static insitu_status find_model(reader *reader, const char **out_name, const zip
     return INSITU_OK;
 }
 
-static insitu_status refuse_pickled(reader *reader, const char *model) {
-    static const char *const folders[] = {"weights", "constants"};
-    for (size_t i = 0; i < COUNT_OF(folders); i++) {
-        const zip_entry *entry;
-        const char *name;
-        TRY(arena_printf(&reader->scratch, &name, "data/%s/%s.pt", folders[i], model));
-        TRY(find_in_root(reader, name, &entry));
-        if (entry)
-            FAIL(reader->diag, INSITU_UNSUPPORTED,
-                 "the archive keeps its %s as a pickle, as torch 2.8 saves programs; only files of torch 2.9 and later "
-                 "are read: load it with torch.export.load and save it again there",
-                 folders[i]);
-    }
+/* The flat container: everything at the top level, and byte order a matter of the torch.save files. */
+static const zip_entry *find_flat(const reader *reader) {
+    return zip_find(&reader->zip, "serialized_exported_program.json");
+}
+
+static insitu_status refuse_json_weights(const reader *reader) {
+    if (zip_find(&reader->zip, "serialized_state_dict.json"))
+        FAIL(reader->diag, INSITU_UNSUPPORTED,
+             "the weights are in 'serialized_state_dict.json', as the first versions of torch.export.save wrote them; "
+             "load the file with torch.export.load and save it again with torch 2.6 or later");
     return INSITU_OK;
 }
 
@@ -218,17 +203,20 @@ static insitu_status read_document(reader *reader) {
 }
 
 static insitu_status read_program(reader *reader) {
-    const char *model, *document;
-    const zip_entry *entry;
-    TRY(zip_read(&reader->scratch, reader->program->map, &reader->zip, reader->diag));
-    TRY(find_root(reader));
-    TRY(find_model(reader, &model, &entry));
-    TRY(refuse_pickled(reader, model));
+    const char *model = NULL, *document = "serialized_exported_program.json";
+    TRY(zip_read(&reader->scratch, reader->program->map, NULL, &reader->zip, reader->diag));
+    const zip_entry *entry = find_flat(reader);
+    if (entry) {
+        TRY(refuse_json_weights(reader));
+    } else {
+        TRY(find_root(reader));
+        TRY(find_model(reader, &model, &entry));
+        TRY(arena_printf(&reader->scratch, &document, "models/%s.json", model));
+    }
     TRY(zip_verify(entry, reader->diag));
-    TRY(arena_printf(&reader->scratch, &document, "models/%s.json", model));
     TRY(json_read(document, entry->data, entry->size, &reader->document, reader->diag));
     TRY(read_document(reader));
-    return read_raw_weights(reader, model);
+    return read_stored_weights(reader, model);
 }
 
 /* ---- entry points ---- */
@@ -243,6 +231,7 @@ static insitu_status program_create(file_map *map, archive_program **out_program
         return status;
     }
     program->arena = own;
+    arena_init(&program->copies);
     program->map = file_map_retain(map);
     *out_program = program;
     return INSITU_OK;
@@ -271,5 +260,6 @@ void archive_destroy(archive_program *program) {
     if (!program) return;
     arena own = program->arena; /* which holds the program itself */
     file_map_release(program->map);
+    arena_release(&program->copies);
     arena_release(&own);
 }

@@ -60,12 +60,12 @@ static insitu_status locate_data(unzFile zip, const file_map *map, zip_entry *en
     int code = unzOpenCurrentFile2(zip, &method, &level, 1);
     if (code == UNZ_INTERNALERROR) FAIL(diag, INSITU_NOMEM, "out of memory while reading the zip directory");
     if (code != UNZ_OK)
-        FAIL(diag, INSITU_FORMAT, "record '%s' of the zip file has no local header that agrees with the directory",
-             entry->name);
+        FAIL(diag, INSITU_FORMAT, "record '%s' of %s has no local header that agrees with the directory", entry->name,
+             entry->file);
     ZPOS64_T position = unzGetCurrentFileZStreamPos64(zip);
     if (unzCloseCurrentFile(zip) != UNZ_OK || position > map->size || entry->size > map->size - position)
-        FAIL(diag, INSITU_FORMAT, "record '%s' of the zip file (%zu bytes) runs past the end of the file", entry->name,
-             entry->size);
+        FAIL(diag, INSITU_FORMAT, "record '%s' of %s (%zu bytes) runs past the end of the file", entry->name,
+             entry->file, entry->size);
     entry->data = map->data + position;
     return INSITU_OK;
 }
@@ -75,42 +75,43 @@ static insitu_status read_entry(arena *arena, unzFile zip, const file_map *map, 
     unz_file_info64 info;
     memset(&info, 0, sizeof(info));
     if (unzGetCurrentFileInfo64(zip, &info, name, sizeof(name), NULL, 0, NULL, 0) != UNZ_OK)
-        FAIL(diag, INSITU_FORMAT, "the zip file's directory is damaged");
+        FAIL(diag, INSITU_FORMAT, "the directory of %s is damaged", entry->file);
     if (info.size_filename > MAX_NAME)
-        FAIL(diag, INSITU_FORMAT, "a record's name in the zip file is longer than %d bytes", MAX_NAME);
+        FAIL(diag, INSITU_FORMAT, "a record's name in %s is longer than %d bytes", entry->file, MAX_NAME);
     name[info.size_filename] = 0;
     if (strlen(name) != info.size_filename)
-        FAIL(diag, INSITU_FORMAT, "the name of record '%s' in the zip file holds a zero byte", name);
+        FAIL(diag, INSITU_FORMAT, "the name of record '%s' in %s holds a zero byte", name, entry->file);
     TRY(arena_string(arena, name, info.size_filename, &entry->name));
-    if (info.flag & 1) FAIL(diag, INSITU_UNSUPPORTED, "record '%s' of the zip file is encrypted", name);
+    if (info.flag & 1) FAIL(diag, INSITU_UNSUPPORTED, "record '%s' of %s is encrypted", name, entry->file);
     if (info.compression_method != 0)
-        FAIL(diag, INSITU_UNSUPPORTED,
-             "record '%s' of the zip file is compressed (method %lu); only stored records are read", name,
-             (unsigned long)info.compression_method);
+        FAIL(diag, INSITU_UNSUPPORTED, "record '%s' of %s is compressed (method %lu); only stored records are read",
+             name, entry->file, (unsigned long)info.compression_method);
     if (info.compressed_size != info.uncompressed_size || info.uncompressed_size > map->size)
-        FAIL(diag, INSITU_FORMAT, "record '%s' of the zip file claims %llu bytes, stored as %llu, in a file of %zu",
-             name, info.uncompressed_size, info.compressed_size, map->size);
+        FAIL(diag, INSITU_FORMAT, "record '%s' of %s claims %llu bytes, stored as %llu, in a file of %zu", name,
+             entry->file, info.uncompressed_size, info.compressed_size, map->size);
     entry->size = (size_t)info.uncompressed_size;
     entry->crc = (uint32_t)info.crc;
     return locate_data(zip, map, entry, diag);
 }
 
-static insitu_status read_entries(arena *arena, unzFile zip, const file_map *map, zip_index *index, insitu_diag *diag) {
+static insitu_status read_entries(arena *arena, unzFile zip, const file_map *map, const char *file, zip_index *index,
+                                  insitu_diag *diag) {
     unz_global_info64 global;
     memset(&global, 0, sizeof(global));
-    if (unzGetGlobalInfo64(zip, &global) != UNZ_OK) FAIL(diag, INSITU_FORMAT, "the zip file's directory is damaged");
+    if (unzGetGlobalInfo64(zip, &global) != UNZ_OK) FAIL(diag, INSITU_FORMAT, "the directory of %s is damaged", file);
     if (global.number_entry > MAX_ZIP_ENTRIES || global.number_entry > map->size / 46)
-        FAIL(diag, INSITU_FORMAT, "the zip file claims %llu records, more than a file of %zu bytes can hold",
+        FAIL(diag, INSITU_FORMAT, "%s claims %llu records, more than a file of %zu bytes can hold", file,
              global.number_entry, map->size);
     uint32_t count = (uint32_t)global.number_entry;
     zip_entry *entries;
     TRY(arena_array(arena, count, sizeof(*entries), &entries));
     for (uint32_t i = 0; i < count; i++) {
         if ((i ? unzGoToNextFile(zip) : unzGoToFirstFile(zip)) != UNZ_OK)
-            FAIL(diag, INSITU_FORMAT, "the zip file's directory is damaged at record %u of %u", i, count);
+            FAIL(diag, INSITU_FORMAT, "the directory of %s is damaged at record %u of %u", file, i, count);
+        entries[i].file = file;
         TRY(read_entry(arena, zip, map, &entries[i], diag));
         if (map_find(&index->names, entries[i].name) != NONE)
-            FAIL(diag, INSITU_FORMAT, "the zip file has two records named '%s'", entries[i].name);
+            FAIL(diag, INSITU_FORMAT, "%s has two records named '%s'", file, entries[i].name);
         TRY(map_set(&index->names, arena, entries[i].name, i));
     }
     index->entries = entries;
@@ -130,7 +131,7 @@ static bool has_end_record(const file_map *map) {
     return false;
 }
 
-insitu_status zip_read(arena *arena, const file_map *map, zip_index *out_index, insitu_diag *diag) {
+insitu_status zip_read(arena *arena, const file_map *map, const char *record, zip_index *out_index, insitu_diag *diag) {
     memset(out_index, 0, sizeof(*out_index));
     memory_file file = {.map = map};
     zlib_filefunc64_def functions = {.zopen64_file = memory_open,
@@ -141,11 +142,16 @@ insitu_status zip_read(arena *arena, const file_map *map, zip_index *out_index, 
                                      .zerror_file = memory_error,
                                      .opaque = &file};
     unzFile zip = has_end_record(map) ? unzOpen2_64("", &functions) : NULL;
+    const char *title = "the zip file";
+    if (!zip && record)
+        FAIL(diag, INSITU_FORMAT,
+             "record '%s' is not a file of torch.save: it is not a zip file, or its end is missing or damaged", record);
     if (!zip)
         FAIL(diag, INSITU_FORMAT,
              "the file is not a .pt2 program: it is not a zip file, or its end, where a zip file's directory lies, is "
              "missing or damaged");
-    insitu_status status = read_entries(arena, zip, map, out_index, diag);
+    insitu_status status = record ? arena_printf(arena, &title, "'%s'", record) : INSITU_OK;
+    if (status == INSITU_OK) status = read_entries(arena, zip, map, title, out_index, diag);
     unzClose(zip);
     return status;
 }
@@ -158,8 +164,7 @@ const zip_entry *zip_find(const zip_index *index, const char *name) {
 insitu_status zip_verify(const zip_entry *entry, insitu_diag *diag) {
     uLong crc = crc32_z(0, entry->data, entry->size);
     if (crc != entry->crc)
-        FAIL(diag, INSITU_FORMAT,
-             "record '%s' of the zip file is damaged: its checksum is %08lx where %08x was expected", entry->name,
-             (unsigned long)crc, entry->crc);
+        FAIL(diag, INSITU_FORMAT, "record '%s' of %s is damaged: its checksum is %08lx where %08x was expected",
+             entry->name, entry->file, (unsigned long)crc, entry->crc);
     return INSITU_OK;
 }

@@ -1,130 +1,12 @@
 /* Opening .pt2 files: what is read, and that every kind of wrong file is refused with a sentence that says what is wrong. */
 #include "unit_test.h"
 
-#include "archive/archive.h"
 #include "counting_allocator.h"
+#include "small_program.h"
 #include "zip_writer.h"
 
 #include <math.h>
-#include <stdio.h>
 
-/* A weight (its transpose is stored), a buffer that is a view of the weight's storage, a mutated constant, two user inputs. */
-#define META(dtype, sizes, strides, offset)                                                                            \
-    "{\"dtype\": " dtype ", \"sizes\": [" sizes                                                                        \
-    "], \"requires_grad\": false, \"device\": {\"type\": \"cpu\", \"index\": null}, "                                  \
-    "\"strides\": [" strides "], \"storage_offset\": {\"as_int\": " offset "}, \"layout\": 7}"
-#define N(number) "{\"as_int\": " number "}"
-#define S77 "{\"as_expr\": {\"expr_str\": \"Symbol('s77', positive=True, integer=True)\", \"hint\": {\"as_int\": 4}}}"
-
-static const char model_json[] =
-    "{\"graph_module\": {\"graph\": {\"inputs\": [{\"as_tensor\": {\"name\": \"p_w\"}}, {\"as_tensor\": {\"name\": "
-    "\"b_v\"}}, "
-    "{\"as_tensor\": {\"name\": \"c_k\"}}, {\"as_tensor\": {\"name\": \"x\"}}, {\"as_string\": \"max\"}],\n"
-    "\"outputs\": [{\"as_tensor\": {\"name\": \"add\"}}, {\"as_none\": true}],\n"
-    "\"nodes\": [{\"target\": \"torch.ops.aten.sym_size.int\", \"inputs\": [{\"name\": \"self\", \"arg\": "
-    "{\"as_tensor\": {\"name\": "
-    "\"x\"}}, \"kind\": 1}, {\"name\": \"dim\", \"arg\": {\"as_int\": 0}, \"kind\": 1}], \"outputs\": "
-    "[{\"as_sym_int\": {\"as_name\": "
-    "\"sym_size_int\"}}], \"metadata\": {\"stack_trace\": \"  File \\\"/home/me/model.py\\\", line 41, in forward\\n   "
-    " y = "
-    "x.view(-1)\\n  File \\\"/usr/lib/python3/dist-packages/torch/nn/modules/linear.py\\\", line 7, in forward\\n\", "
-    "\"nn_module_stack\": \"L__self__,,m.Model;L__self___sub,layers.0.sub,m.Sub\"}, \"is_hop_single_tensor_return\": "
-    "null, "
-    "\"name\": \"sym_size_int\"},\n"
-    "{\"target\": \"torch.ops.aten.add.Tensor\", \"inputs\": [{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": "
-    "\"x\"}}, "
-    "\"kind\": 1}, {\"name\": \"other\", \"arg\": {\"as_tensor\": {\"name\": \"c_k\"}}, \"kind\": 1}, {\"name\": "
-    "\"alpha\", \"arg\": "
-    "{\"as_float\": \"-Infinity\"}, \"kind\": 2}], \"outputs\": [{\"as_tensor\": {\"name\": \"add\"}}], \"metadata\": "
-    "{}, \"name\": "
-    "\"add\"}],\n"
-    "\"tensor_values\": {\"p_w\": " META("7", N("2") ", " N("3"), N("1") ", " N("2"), "0") ", \"b_v\": " META(
-        "7", N("2"), N("1"),
-        "4") ", \"c_k\": " META("5", "", "",
-                                "0") ", \"x\": " META("7", S77, N("1"),
-                                                      "0") ", \"add\": " META("7", S77, N("1"),
-                                                                              "0") "},\n"
-                                                                                   "\"sym_int_values\": "
-                                                                                   "{\"sym_size_int\": " S77
-                                                                                   "}, \"sym_bool_values\": {}, "
-                                                                                   "\"is_single_tensor_return\": "
-                                                                                   "false, "
-                                                                                   "\"custom_obj_values\": {}, "
-                                                                                   "\"sym_float_values\": {}},\n"
-                                                                                   "\"signature\": {\"input_specs\": "
-                                                                                   "[{\"parameter\": {\"arg\": "
-                                                                                   "{\"name\": \"p_w\"}, "
-                                                                                   "\"parameter_name\": \"lin.w\"}}, "
-                                                                                   "{\"buffer\": "
-                                                                                   "{\"arg\": {\"name\": \"b_v\"}, "
-                                                                                   "\"buffer_name\": \"v\", "
-                                                                                   "\"persistent\": true}}, "
-                                                                                   "{\"tensor_constant\": {\"arg\": "
-                                                                                   "{\"name\": "
-                                                                                   "\"c_k\"}, "
-                                                                                   "\"tensor_constant_name\": \"k\"}}, "
-                                                                                   "{\"user_input\": {\"arg\": "
-                                                                                   "{\"as_tensor\": {\"name\": "
-                                                                                   "\"x\"}}}}, "
-                                                                                   "{\"constant_input\": {\"name\": "
-                                                                                   "\"mode\", \"value\": "
-                                                                                   "{\"as_string\": \"max\"}}}],\n"
-                                                                                   "\"output_specs\": "
-                                                                                   "[{\"user_output\": {\"arg\": "
-                                                                                   "{\"as_tensor\": {\"name\": "
-                                                                                   "\"add\"}}}}, {\"user_output\": "
-                                                                                   "{\"arg\": {\"as_none\": "
-                                                                                   "true}}}]},\n"
-                                                                                   "\"module_call_graph\": [{\"fqn\": "
-                                                                                   "\"\", \"signature\": {\"inputs\": "
-                                                                                   "[], \"outputs\": [], \"in_spec\": "
-                                                                                   "\"[1, {\\\"type\\\": "
-                                                                                   "\\\"builtins.tuple\\\", "
-                                                                                   "\\\"context\\\": \\\"null\\\", "
-                                                                                   "\\\"children_spec\\\": "
-                                                                                   "[{\\\"type\\\": "
-                                                                                   "\\\"builtins.tuple\\\", "
-                                                                                   "\\\"context\\\": \\\"null\\\", "
-                                                                                   "\\\"children_spec\\\": "
-                                                                                   "[{\\\"type\\\": "
-                                                                                   "\\\"builtins.list\\\", "
-                                                                                   "\\\"context\\\": \\\"null\\\", "
-                                                                                   "\\\"children_spec\\\": "
-                                                                                   "[{\\\"type\\\": null, "
-                                                                                   "\\\"context\\\": null, "
-                                                                                   "\\\"children_spec\\\": []}]}]}, "
-                                                                                   "{\\\"type\\\": "
-                                                                                   "\\\"builtins.dict\\\", "
-                                                                                   "\\\"context\\\": "
-                                                                                   "\\\"[\\\\\\\"mode\\\\\\\"]\\\", "
-                                                                                   "\\\"children_spec\\\": "
-                                                                                   "[{\\\"type\\\": null, "
-                                                                                   "\\\"context\\\": null, "
-                                                                                   "\\\"children_spec\\\": []}]}]}]\", "
-                                                                                   "\"out_spec\": \"[1, {\\\"type\\\": "
-                                                                                   "\\\"builtins.tuple\\\", "
-                                                                                   "\\\"context\\\": \\\"null\\\", "
-                                                                                   "\\\"children_spec\\\": "
-                                                                                   "[{\\\"type\\\": null, "
-                                                                                   "\\\"context\\\": null, "
-                                                                                   "\\\"children_spec\\\": []}, "
-                                                                                   "{\\\"type\\\": null, "
-                                                                                   "\\\"context\\\": null, "
-                                                                                   "\\\"children_spec\\\": []}]}]\", "
-                                                                                   "\"forward_arg_names\": [\"a_0\", "
-                                                                                   "\"mode\"]}}],\n"
-                                                                                   "\"metadata\": {}, "
-                                                                                   "\"treespec_namedtuple_fields\": "
-                                                                                   "{}}, \"opset_version\": {\"aten\": "
-                                                                                   "10}, \"range_constraints\": "
-                                                                                   "{\"s77\": "
-                                                                                   "{\"min_val\": 2, \"max_val\": "
-                                                                                   "null}}, \"schema_version\": "
-                                                                                   "{\"major\": 8, \"minor\": 20}, "
-                                                                                   "\"verifiers\": [\"TRAINING\"], "
-                                                                                   "\"torch_version\": \"2.13.0\", "
-                                                                                   "\"guards_code\": "
-                                                                                   "[\"L['a'][0][0].size()[0] != 9\"]}";
 static const char weights_json[] =
     "{\"config\": {\"lin.w\": {\"path_name\": \"weight_0\", \"is_param\": true, \"use_pickle\": false, "
     "\"tensor_meta\": " META("7", N("2") ", " N("3"), N("1") ", " N("2"),
@@ -135,9 +17,6 @@ static const char weights_json[] =
                                            "false, \"use_pickle\": true, \"tensor_meta\": null}}}";
 static const char constants_json[] = "{\"config\": {\"k\": {\"path_name\": \"tensor_0\", \"is_param\": false, "
                                      "\"use_pickle\": false, \"tensor_meta\": " META("5", "", "", "0") "}}}";
-static const float weight_0[6] = {0, 1, 2, 3, 4, 5};
-static const int64_t tensor_0[1] = {7};
-
 #define MODEL "m/models/model.json"
 #define WEIGHTS "m/data/weights/model_weights_config.json"
 #define CONSTANTS "m/data/constants/model_constants_config.json"
@@ -154,32 +33,6 @@ static void fill(zip_writer *zip) {
     zip_add_text(zip, "m/byteorder", "little");
 }
 
-static insitu_status open_bytes(const void *data, size_t size, archive_program **out, insitu_diag *diag) {
-    file_map *map;
-    insitu_status status = file_map_wrap(data, size, &map, diag);
-    *out = NULL;
-    if (status != INSITU_OK) return status;
-    status = archive_open(map, out, diag);
-    file_map_release(map);
-    return status;
-}
-
-/* The file's status, after freeing what was opened. A failure must have said why. */
-static insitu_status try_bytes(const void *data, size_t size, insitu_diag *diag) {
-    archive_program *program;
-    insitu_diag_init(diag);
-    insitu_status status = open_bytes(data, size, &program, diag);
-    if (status == INSITU_OK)
-        assert_non_null(program);
-    else {
-        assert_null(program);
-        assert_int_equal(diag->status, status);
-        assert_true(strlen(diag->message) > 20);
-    }
-    archive_destroy(program);
-    return status;
-}
-
 static void expect(zip_writer *zip, insitu_status expected, const char *part) {
     insitu_diag diag;
     zip_finish(zip);
@@ -188,17 +41,6 @@ static void expect(zip_writer *zip, insitu_status expected, const char *part) {
         fail_msg("%s: '%s' where %s and '%s' were expected", insitu_status_name(status), diag.message,
                  insitu_status_name(expected), part);
     zip_release(zip);
-}
-
-/* source with the first occurrence of from after start replaced by to; freed by the caller. */
-static char *replace(const char *source, const char *start, const char *from, const char *to) {
-    const char *begin = strstr(source, start);
-    const char *at = begin ? strstr(begin, from) : NULL;
-    if (!at) fail_msg("'%s' after '%s' is not in the text", from, start);
-    size_t size = strlen(source) + strlen(to) + 1;
-    char *result = malloc(size);
-    snprintf(result, size, "%.*s%s%s", (int)(at - source), source, to, at + strlen(from));
-    return result;
 }
 
 static void expect_replaced(const char *record, const char *start, const char *from, const char *to,
@@ -369,12 +211,7 @@ static void other_files_are_refused(void **state) {
 
 static void other_containers_are_named(void **state) {
     (void)state;
-    zip_writer zip = {0};
-    zip_add_text(&zip, "serialized_exported_program.json", model_json);
-    expect(&zip, INSITU_UNSUPPORTED, "torch 2.7 and earlier");
-    fill(&zip);
-    zip_add_text(&zip, "m/data/weights/model.pt", "pickle");
-    expect(&zip, INSITU_UNSUPPORTED, "torch 2.8");
+    zip_writer zip;
     fill(&zip);
     zip_record_of(&zip, "m/byteorder")->data = "bigend";
     expect(&zip, INSITU_UNSUPPORTED, "byteorder");
@@ -505,8 +342,8 @@ static void wrong_weights_are_refused_by_name(void **state) {
         {"\"v\"", "weight_0", "../weights/weight_0", INSITU_FORMAT, "'../weights/weight_0' is not a plain record name"},
         {"\"v\"", "weight_0", "a\\\\\\\\b", INSITU_FORMAT, "is not a plain record name"},
         {"\"v\"", "weight_0", "weight_1", INSITU_FORMAT, "no record 'data/weights/weight_1'"},
-        {"\"v\"", "\"use_pickle\": false", "\"use_pickle\": true", INSITU_UNSUPPORTED,
-         "'v' is stored as a Python object"},
+        {"\"v\"", "\"use_pickle\": false", "\"use_pickle\": true", INSITU_FORMAT,
+         "record 'weights/weight_0' is not a file of torch.save"},
         {"\"config\"", "\"config\"", "\"configs\"", INSITU_FORMAT, "'config' is missing"},
         {"\"v\"", "\"v\"", "\"other\"", INSITU_FORMAT,
          "does not store 'v', which the input 'b_v' needs, among its weights"},

@@ -16,11 +16,13 @@ typedef struct zip_record {
     uint16_t flags, method;
     uint32_t extra_size; /* what the directory claims beyond the true size */
     bool wrong_checksum;
+    bool over_previous; /* the directory says that it lies where the record before it does */
 } zip_record;
 
 typedef struct zip_writer {
     zip_record records[ZIP_MAX_RECORDS];
     size_t count;
+    bool packed;    /* one record right after the other, as Python's zip library writes them */
     uint8_t *bytes; /* of zip_finish; freed by zip_release */
     size_t size;
 } zip_writer;
@@ -62,7 +64,7 @@ static inline void zip_put_common(zip_writer *zip, const zip_record *record, uin
     zip_put(zip, (uint32_t)strlen(record->name), 2);
 }
 
-/* Makes the file: data at multiples of 64, as PyTorch writes it. */
+/* Makes the file: data at multiples of 64, as PyTorch writes it, unless it is packed. */
 static inline void zip_finish(zip_writer *zip) {
     uint32_t headers[ZIP_MAX_RECORDS], checksums[ZIP_MAX_RECORDS];
     zip->bytes = malloc(ZIP_MAX_SIZE);
@@ -71,15 +73,21 @@ static inline void zip_finish(zip_writer *zip) {
         const zip_record *record = &zip->records[i];
         headers[i] = (uint32_t)zip->size;
         checksums[i] = (uint32_t)crc32(0, record->data, (uInt)record->size) ^ (record->wrong_checksum ? 1 : 0);
+        if (record->over_previous) {
+            headers[i] = headers[i - 1];
+            continue;
+        }
         zip_put(zip, 0x04034b50, 4);
         zip_put_common(zip, record, checksums[i]);
         size_t padding = (64 - (zip->size + 2 + strlen(record->name) + 4) % 64) % 64;
-        zip_put(zip, (uint32_t)padding + 4, 2);
+        zip_put(zip, zip->packed ? 0 : (uint32_t)padding + 4, 2);
         zip_put_bytes(zip, record->name, strlen(record->name));
-        zip_put(zip, 0x4246, 2);
-        zip_put(zip, (uint32_t)padding, 2);
-        memset(zip->bytes + zip->size, 'Z', padding);
-        zip->size += padding;
+        if (!zip->packed) {
+            zip_put(zip, 0x4246, 2);
+            zip_put(zip, (uint32_t)padding, 2);
+            memset(zip->bytes + zip->size, 'Z', padding);
+            zip->size += padding;
+        }
         zip_put_bytes(zip, record->data, record->size);
     }
     uint32_t directory = (uint32_t)zip->size;
