@@ -23,19 +23,21 @@ insitu_status convert_binary(converter *c, int32_t param) {
     return convert_two(c, (op_kind)param, a, b);
 }
 
-/* operand * alpha; *type becomes the dtype to compute in. */
-static insitu_status scale_operand(converter *c, dtype *type, operand *operand) {
+/* operand * alpha in the dtype of the result, f16 and bf16 rounded: PyTorch's vector and scalar loops differ there, and
+ * this is the scalar one. */
+static insitu_status scale_operand(converter *c, dtype type, operand *operand) {
     sym alpha;
     TRY(take_sym_or(c, "alpha", sym_int(c->pool, 1), &alpha));
     double factor;
-    if (sym_constant_float(c->pool, alpha, &factor) && factor == 1.0) return INSITU_OK;
-    *type = wide_dtype(*type);
+    bool known = sym_constant_float(c->pool, alpha, &factor);
+    if (known && factor == 1.0) return INSITU_OK;
+    if (known && wide_dtype(type) != type) alpha = sym_float(c->pool, dtype_round(type, factor));
     if (operand->is_number) {
         *operand = operand_of_number(c, sym_mul(c->pool, alpha, operand->number));
         return INSITU_OK;
     }
     tensor_id scaled;
-    TRY(emit_cast(c, operand->tensor, *type, &scaled));
+    TRY(emit_cast(c, operand->tensor, type, &scaled));
     TRY(emit_scalar(c, OP_MUL, scaled, alpha, false, &scaled));
     *operand = operand_of_tensor(c, scaled);
     return INSITU_OK;
@@ -49,10 +51,10 @@ insitu_status convert_add(converter *c, int32_t param) {
     TRY(take_operand(c, "self", &both[0]));
     TRY(take_operand(c, "other", &both[1]));
     TRY(promote(c, both, 2, &type));
-    dtype wide = type;
-    TRY(scale_operand(c, &wide, &both[1]));
-    TRY(emit_operation(c, (op_kind)param, both[0], both[1], wide, &result));
-    return finish_wide(c, result, type);
+    TRY(scale_operand(c, type, &both[1]));
+    TRY(emit_operation(c, (op_kind)param, both[0], both[1], type, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
 }
 
 /* other - alpha self */
@@ -63,10 +65,10 @@ insitu_status convert_rsub(converter *c, int32_t param) {
     TRY(take_operand(c, "self", &both[0]));
     TRY(take_operand(c, "other", &both[1]));
     TRY(promote(c, both, 2, &type));
-    dtype wide = type;
-    TRY(scale_operand(c, &wide, &both[0]));
-    TRY(emit_operation(c, (op_kind)param, both[1], both[0], wide, &result));
-    return finish_wide(c, result, type);
+    TRY(scale_operand(c, type, &both[0]));
+    TRY(emit_operation(c, (op_kind)param, both[1], both[0], type, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
 }
 
 insitu_status convert_div(converter *c, int32_t param) {
