@@ -27,6 +27,8 @@ bool dtype_from_pt2(int64_t number, dtype *out); /* ScalarType numbers of the .p
 const char *dtype_safetensors(dtype type);       /* "F32"; NULL if that format lacks it */
 bool dtype_from_safetensors(const char *name, dtype *out);
 dtype dtype_promote(dtype a, dtype b); /* torch.promote_types; DTYPE_COUNT where it refuses */
+/* The nearest value that a float of the dtype (f16, bf16, f32, f64) holds; ties to even. */
+double dtype_round(dtype type, double value);
 typedef enum operand_class { OPERAND_TENSOR, OPERAND_ZERO_DIM, OPERAND_NUMBER } operand_class;
 /* torch.result_type over operands: dimensioned tensors beat 0-d tensors beat Python numbers within a category. */
 dtype dtype_result(const dtype *types, const operand_class *classes, uint32_t count);

@@ -1,5 +1,7 @@
 /* Element types: the table, and PyTorch's promotion rules. */
 #include "core/core.h"
+
+#include <math.h>
 #include <string.h>
 
 typedef struct dtype_row {
@@ -126,4 +128,17 @@ dtype dtype_result(const dtype *types, const operand_class *classes, uint32_t co
         results[classes[i]] = promote_if_any(results[classes[i]], type);
     }
     return combine(results[OPERAND_TENSOR], combine(results[OPERAND_ZERO_DIM], results[OPERAND_NUMBER]));
+}
+
+double dtype_round(dtype type, double value) {
+    if (type == DTYPE_F64 || !isfinite(value) || value == 0) return value;
+    if (type == DTYPE_F32) return (double)(float)value;
+    bool half = type == DTYPE_F16;
+    int digits = half ? 11 : 8, lowest = half ? -24 : -133; /* significant bits; exponent of the smallest step */
+    double largest = half ? 65504.0 : ldexp(255.0, 120);
+    int exponent;
+    (void)frexp(value, &exponent);
+    int step = exponent - digits > lowest ? exponent - digits : lowest;
+    double rounded = ldexp(rint(ldexp(value, -step)), step);
+    return fabs(rounded) > largest ? copysign(INFINITY, value) : rounded;
 }

@@ -1,6 +1,8 @@
 /* Element types: the table, and promotion as PyTorch 2.13 answers it (the tables are its answers). */
 #include "unit_test.h"
 
+#include <math.h>
+
 #include "core/core.h"
 #include <stdio.h>
 #include <string.h>
@@ -130,8 +132,26 @@ static void test_result_of_three(void **state) {
     assert_int_equal(dtype_result((dtype[]){DTYPE_I8}, (operand_class[]){OPERAND_NUMBER}, 1), DTYPE_I8);
 }
 
+static void numbers_round_to_the_nearest_float(void **state) {
+    (void)state;
+    static const struct {
+        dtype type;
+        double value, expected;
+    } rows[] = {
+        {DTYPE_BF16, 0.1, 0.10009765625},       {DTYPE_F16, 0.1, 0.0999755859375}, {DTYPE_F32, 0.1, 0.1f},
+        {DTYPE_F64, 0.1, 0.1},                  {DTYPE_F16, 65519, 65504},         {DTYPE_F16, 65520, INFINITY},
+        {DTYPE_F16, -70000, -INFINITY},         {DTYPE_BF16, 257, 256},            {DTYPE_BF16, 259, 260},
+        {DTYPE_F16, 3e-8, 5.9604644775390625e-08}, {DTYPE_F16, 2e-8, 0},           {DTYPE_BF16, 1e39, INFINITY},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        double rounded = dtype_round(rows[i].type, rows[i].value);
+        if (rounded != rows[i].expected) fail_msg("%s(%.17g) = %.17g", dtype_name(rows[i].type), rows[i].value, rounded);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_round_to_the_nearest_float),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_promote),
         cmocka_unit_test(test_result),

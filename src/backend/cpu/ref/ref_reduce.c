@@ -122,10 +122,11 @@ static void fold_store(const fold *fold, dtype type, char *data, int64_t total, 
         else
             element_store_double(type, data, fold->product);
         break;
-    case OP_MEAN: /* of the sum in the dtype, as PyTorch rounds it */
-        element_store_double(type, data, fold_sum(fold));
-        element_store_double(type, data, element_double(type, data) / (double)total);
+    case OP_MEAN: { /* of the sum as a float, as PyTorch rounds it */
+        double sum = type == DTYPE_F64 ? fold_sum(fold) : (double)(float)fold_sum(fold);
+        element_store_double(type, data, sum / (double)total);
         break;
+    }
     case OP_VAR: {
         double divisor = (double)total - correction;
         element_store_double(type, data, fold_sum(fold) / (divisor > 0 ? divisor : 0));
