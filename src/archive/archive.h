@@ -1,9 +1,10 @@
 /* archive: the records of a .pt2 file as saved, checked for form and not interpreted.
  *
  * What comes out is one tree in one arena: strings are NUL-terminated, names of values are resolved to ids, weights are
- * spans of the mapped file, which is retained, or copies where the file doesn't align them. Checked here: every offset, count, name and enum number; that values are
- * defined once and before their use; that stored tensors lie in their records. Not checked here: whether an operator
- * exists, its arguments, and whether expressions parse. Names that the graph room has too begin with ARCHIVE_. */
+ * spans of the mapped file, which is retained, or copies where the file doesn't align them. Checked here: every offset,
+ * count, name and enum number; that values are defined once and before their use; that stored tensors lie in their
+ * records. Not checked here: whether an operator exists, its arguments, and whether expressions parse. Names that the
+ * graph room has too begin with ARCHIVE_. */
 #ifndef ARCHIVE_H
 #define ARCHIVE_H
 
