@@ -22,7 +22,8 @@
 typedef float vf __attribute__((vector_size(VEC_WIDTH * 4)));
 typedef int32_t vi __attribute__((vector_size(VEC_WIDTH * 4)));
 
-static inline vf vec_set(float value) { return (vf){0} + value; }
+/* Minus zero keeps its sign when zero is subtracted, not when it is added. */
+static inline vf vec_set(float value) { return value - (vf){0}; }
 
 static inline vf vec_load(const float *from) {
     vf value;
