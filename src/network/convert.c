@@ -121,16 +121,14 @@ static insitu_status check_result(converter *c, const graph_value *value, tensor
     return status;
 }
 
-/* Results take their values' names. */
+/* Results take their values' names; what has such a name before is a helper of another node. */
 static insitu_status finish_node(converter *c, uint32_t first_tensor) {
     for (uint32_t i = 0; i < c->node->result_count; i++) {
         const graph_value *value = graph_value_of(c->graph, c->node->results[i]);
         tensor_id tensor = c->tensors[c->node->results[i].index];
         if (value->kind != VALUE_TENSOR || tensor.index == NONE) continue;
         TRY(check_result(c, value, tensor));
-        if (tensor.index < first_tensor) continue;
-        uint32_t holder = map_find(&c->network->names, value->name);
-        if (holder == NONE || holder >= first_tensor) TRY(network_swap_name(c->network, tensor, value->name));
+        if (tensor.index >= first_tensor) TRY(network_swap_name(c->network, tensor, value->name));
     }
     return INSITU_OK;
 }

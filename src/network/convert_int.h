@@ -14,8 +14,8 @@ typedef struct converter {
     uint32_t *inputs;   /* network input of each graph input; NONE */
     uint32_t *states;   /* network state of each graph input; NONE */
     const graph_node *node;
-    arena scratch;     /* emptied after each node */
-    char reason[256];  /* of the last UNSUPPORTED; "" where the operator as such is */
+    arena scratch;    /* emptied after each node */
+    char reason[256]; /* of the last UNSUPPORTED; "" where the operator as such is */
     insitu_diag *diag;
 } converter;
 typedef insitu_status (*convert_fn)(converter *c, int32_t param);

@@ -93,14 +93,15 @@ insitu_status infer_dims(const infer_call *call, attr_id id, uint32_t *out_set, 
     return INSITU_OK;
 }
 
-/* A condition of two expressions that fails with "what: a op b does not hold". */
+/* A condition of two expressions that fails with "what: a op b". */
 static insitu_status infer_condition(const infer_call *call, sym_op op, sym a, sym b, const char *what) {
     sym condition = sym_compare(call->pool, op, a, b);
     truth known = sym_truth(call->pool, condition);
     if (known == TRUTH_TRUE) return INSITU_OK;
     text sentence;
     text_init(&sentence);
-    text_printf(&sentence, "%s of %s: ", what, layer_info_of(call->kind)->name);
+    if (known == TRUTH_UNKNOWN) text_printf(&sentence, "%s: ", layer_info_of(call->kind)->name);
+    text_printf(&sentence, "%s: ", what);
     sym_print(call->pool, a, &sentence);
     text_printf(&sentence, op == SYM_EQ ? " is not equal to " : " is more than ");
     sym_print(call->pool, b, &sentence);
