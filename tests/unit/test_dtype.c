@@ -138,14 +138,23 @@ static void numbers_round_to_the_nearest_float(void **state) {
         dtype type;
         double value, expected;
     } rows[] = {
-        {DTYPE_BF16, 0.1, 0.10009765625},       {DTYPE_F16, 0.1, 0.0999755859375}, {DTYPE_F32, 0.1, 0.1f},
-        {DTYPE_F64, 0.1, 0.1},                  {DTYPE_F16, 65519, 65504},         {DTYPE_F16, 65520, INFINITY},
-        {DTYPE_F16, -70000, -INFINITY},         {DTYPE_BF16, 257, 256},            {DTYPE_BF16, 259, 260},
-        {DTYPE_F16, 3e-8, 5.9604644775390625e-08}, {DTYPE_F16, 2e-8, 0},           {DTYPE_BF16, 1e39, INFINITY},
+        {DTYPE_BF16, 0.1, 0.10009765625},
+        {DTYPE_F16, 0.1, 0.0999755859375},
+        {DTYPE_F32, 0.1, 0.1f},
+        {DTYPE_F64, 0.1, 0.1},
+        {DTYPE_F16, 65519, 65504},
+        {DTYPE_F16, 65520, INFINITY},
+        {DTYPE_F16, -70000, -INFINITY},
+        {DTYPE_BF16, 257, 256},
+        {DTYPE_BF16, 259, 260},
+        {DTYPE_F16, 3e-8, 5.9604644775390625e-08},
+        {DTYPE_F16, 2e-8, 0},
+        {DTYPE_BF16, 1e39, INFINITY},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         double rounded = dtype_round(rows[i].type, rows[i].value);
-        if (rounded != rows[i].expected) fail_msg("%s(%.17g) = %.17g", dtype_name(rows[i].type), rows[i].value, rounded);
+        if (rounded != rows[i].expected)
+            fail_msg("%s(%.17g) = %.17g", dtype_name(rows[i].type), rows[i].value, rounded);
     }
 }
 
