@@ -108,7 +108,7 @@ static insitu_status add_content(planner *planner, uint32_t root, bitset *conten
 
 static insitu_status find_content(planner *planner, uint32_t root, bitset *content, base_kind *out_base) {
     struct conflict_work *work = planner->work;
-    memset(content->words, 0, (content->bits / 64 + 1) * sizeof *content->words);
+    memset(content->words, 0, ((size_t)content->bits + 63) / 64 * sizeof *content->words);
     work->stack_count = 0;
     *out_base = BASE_MADE;
     TRY(push(planner, (tensor_id){root}));
@@ -248,7 +248,7 @@ static insitu_status check_copied_ends(planner *planner, uint32_t storage, bool 
         if (!end->active || end->tensor != NONE) continue;
         const planned_copy *copy = planner->copies[end->copy];
         if (copy->target.storage != storage) continue;
-        memset(content->words, 0, (content->bits / 64 + 1) * sizeof *content->words);
+        memset(content->words, 0, ((size_t)content->bits + 63) / 64 * sizeof *content->words);
         bitset_add(content, copy->node);
         *out_conflict = (conflict){planner->end, copy->source.index, NONE};
         TRY(check_read(planner, planner->end, &copy->target.type, content, BASE_MADE, out_ok, &out_conflict->writer));
