@@ -12,6 +12,7 @@ typedef struct bound_operand {
     int64_t sizes[MAX_RANK];
     int64_t strides[MAX_RANK]; /* in elements */
     int64_t offset;            /* in bytes from the base */
+    bool moves;                /* offset is set during the call (plan_patch): any place in the storage */
 } bound_operand;
 
 typedef struct bound_attr { /* an attribute with its expressions evaluated */
@@ -31,21 +32,44 @@ typedef struct bound_step {
     int64_t extent; /* CHECK_INDEX */
 } bound_step;
 
-typedef struct bound_plan {
+/* A number that depends on a symbol which an item step reads, and which no size uses: evaluated during the call. */
+typedef struct bound_patch {
+    sym expression;
+    enum { PATCH_OFFSET, PATCH_ATTR, PATCH_EXTENT } kind;
+    union {
+        bound_operand *operand; /* OFFSET: expression is in elements */
+        sym_value *number;
+        int64_t *extent;
+    };
+    const char *name; /* of the step, for errors */
+} bound_patch;
+
+typedef struct bound_plan { /* a segment of a plan, or its restores, with numbers for its symbols */
     const plan *plan;
     const bound_step *steps;
-    uint32_t step_count;
+    uint32_t first_step, step_count; /* steps[i] is the plan's step first_step + i (of restores: restore i) */
+    bound_patch *patches;
+    uint32_t patch_count;
     const size_t *storage_bytes; /* of each storage of the plan */
     const size_t *arena_offsets; /* of each ARENA storage, from the arena's base; 0 for others: two ARENA storages may
                                     share bytes when their lifetimes do not meet, which run must order */
 } bound_plan;
 
-/* Evaluates all expressions of a verified plan for values of its symbols (plan->symbols.symbol_count of them; those without
- * a source are ignored) and lays out the arena memory. Every operand is checked to lie in its storage. What it makes lives
- * in the arena, and points into the plan. Errors: SHAPE (a number can't be evaluated, or is negative), FORMAT (an operand
- * reaches beyond its storage), NOMEM. */
-MUST_CHECK insitu_status plan_bind(const plan *plan, const sym_value *values, arena *arena, bound_plan *out_bound,
+/* Evaluates the expressions of a verified plan's segment for values of its symbols (plan->symbols.symbol_count of them;
+ * known[symbol] tells which) and lays out the arena memory of the storages that belong to the segment. A symbol that is not
+ * known and that no size uses is left to plan_patch. Every operand is checked to lie in its storage. What it makes lives in
+ * the arena, and points into the plan. earlier: the bound segments before this one, whose storages it may use (NULL for
+ * segment 0). Errors: SHAPE (a number can't be evaluated, or is negative), FORMAT (an operand reaches beyond its storage),
+ * NOMEM. */
+MUST_CHECK insitu_status plan_bind(const plan *plan, uint32_t segment, const bound_plan *earlier,
+                                   const sym_value *values, const bool *known, arena *arena, bound_plan *out_bound,
                                    size_t *out_arena_bytes, insitu_diag *diag);
+/* The plan's restores in the same way; every storage belongs to a segment that is bound. */
+MUST_CHECK insitu_status plan_bind_restores(const plan *plan, const bound_plan *segments, const sym_value *values,
+                                            const bool *known, arena *arena, bound_plan *out_bound, insitu_diag *diag);
+/* Sets what depends on symbols that are known now. Errors: BOUNDS (a place outside its storage), SHAPE. */
+MUST_CHECK insitu_status plan_patch(const bound_plan *bound, const sym_value *values, const bool *known,
+                                    insitu_diag *diag);
 /* One attribute; bound[symbol] tells whether values[symbol] is known. Errors: SHAPE, NOMEM. */
 MUST_CHECK insitu_status attr_bind(const sym_pool *pool, const attr *attr, const sym_value *values, const bool *bound,
                                    arena *arena, bound_attr *out_attr, insitu_diag *diag);
@@ -63,6 +87,8 @@ void dense_strides(uint32_t rank, const int64_t *sizes, int64_t *out_strides);
 typedef struct backend_call {
     void *const *bases; /* address of each storage of the plan; NULL for one that no step uses */
     void *workspace;    /* as many bytes as prepare asked for, aligned to 64 */
+    uint32_t first, end; /* the steps to run, numbered as in the plan; ends of runs lie beside item steps */
+    uint32_t *out_failed; /* on failure: the step that failed */
 } backend_call;
 
 typedef struct backend {
@@ -72,8 +98,9 @@ typedef struct backend {
      * Errors: UNSUPPORTED (no kernel takes a step: names layer, dtypes, shapes, and each refusal's reason), NOMEM. */
     insitu_status (*prepare)(const bound_plan *bound, arena *arena, void **out_prepared, size_t *out_workspace_bytes,
                              insitu_diag *diag);
-    /* Runs all steps. On BOUNDS nothing was written to states or inputs. Allocates nothing. May be called by several
-     * threads at once with different bases and workspaces. */
+    /* Runs the call's steps; an item step does nothing here, its value is the runtime's to read between runs. After a
+     * failed check no later step has written a state or an input. Allocates nothing. May be called by several threads at
+     * once with different bases and workspaces, save that plan_patch must not run meanwhile. */
     insitu_status (*run)(const void *prepared, const backend_call *call, insitu_diag *diag);
     /* Gives back what a library made for it (oneDNN's primitives); the rest goes with the arena. NULL allowed. */
     void (*release)(void *prepared);

@@ -55,13 +55,34 @@ typedef struct plan_step {
     const char *name;   /* of the node that it came from */
     const char *source; /* "model.py:41" or "" */
     /* bytes for the counters; constants or expressions */
-    sym state_written, state_moved, state_copied, weight_read, output_copied;
+    sym state_written, state_moved, state_copied, state_saved, weight_read, output_copied;
 } plan_step;
 
 typedef struct plan_symbol { /* where a symbol's value comes from, index = symbol index in the pool */
-    enum { SYMBOL_UNUSED, SYMBOL_INPUT_SIZE, SYMBOL_INPUT_VALUE } source;
-    uint32_t input, dim;
+    enum {
+        SYMBOL_UNUSED,
+        SYMBOL_INPUT_SIZE,
+        SYMBOL_INPUT_VALUE,
+        SYMBOL_STEP /* an item step reads it during the call */
+    } source;
+    uint32_t input, dim; /* INPUT_SIZE, INPUT_VALUE */
+    uint32_t step;       /* STEP: the item step; operands[0] is the tensor's one element */
+    bool in_sizes;       /* some size, stride or count of bytes uses it; else positions and numbers alone do */
 } plan_symbol;
+
+/* The plan is cut after each item step whose symbol is used in a size: a segment's sizes are known when it starts. A
+ * symbol that positions and numbers alone use cuts nothing. A storage belongs to the segment of its first step. */
+typedef struct plan_segment {
+    uint32_t first_step, end_step;
+} plan_segment;
+
+/* The undo log. A step that writes a state or an input before a check that can only be decided later is preceded by a
+ * save step, an ordinary step that copies the bytes to be replaced into the arena, where they stay until the last check.
+ * A call that fails at step n runs the restores whose save_step < n, in the order of the array (the last save first). */
+typedef struct plan_restore {
+    plan_step step;
+    uint32_t save_step;
+} plan_restore;
 
 typedef struct plan_input {
     const char *name;
@@ -100,7 +121,7 @@ typedef struct plan_buffer { /* a buffer that the program does not write, whethe
     tensor_type type; /* constant sizes, strides, offset */
 } plan_buffer;
 
-typedef struct plan_assert { /* checked when the symbols are bound, before anything runs */
+typedef struct plan_assert { /* checked as soon as its symbols are known: before anything runs, or after an item step */
     sym condition;
     const char *message;
     const char *source;
@@ -110,7 +131,7 @@ typedef struct report_row { /* the in-place report */
     const char *name;       /* state or input */
     tensor_type type;
     const char *update;         /* "index_update dim 2" */
-    sym written, moved, copied; /* bytes a call */
+    sym written, moved, copied, saved; /* bytes a call */
     bool in_place;
     const char *reason; /* of a copy: one clause that names the reader or the conflict, with its source; else "" */
 } report_row;
@@ -121,7 +142,10 @@ typedef struct plan {
     plan_symbol *symbol_sources; /* symbols.symbol_count rows */
     weight_record *weights;
     plan_storage *storages;
-    plan_step *steps; /* CHECK_INDEX steps come before the first step that writes a state or an input */
+    plan_step *steps; /* checks (CHECK_INDEX steps, item steps) come before the first step that writes a state or an
+                         input, or what is written before them is saved */
+    plan_segment *segments; /* at least one; together all steps */
+    plan_restore *restores;
     plan_input *inputs;
     plan_output *outputs;
     plan_state_storage *state_storages;
@@ -130,7 +154,7 @@ typedef struct plan {
     plan_assert *asserts;
     report_row *report;
     uint32_t weight_count, storage_count, step_count, input_count, output_count, state_storage_count, state_count;
-    uint32_t buffer_count, assert_count, report_count;
+    uint32_t buffer_count, assert_count, report_count, segment_count, restore_count;
     uint32_t first_write; /* first step that writes a state or an input; step_count if none */
 } plan;
 

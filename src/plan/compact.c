@@ -19,6 +19,10 @@ insitu_status compact_storages(planner *planner) {
         mark_operands(plan->steps[i].results, plan->steps[i].result_count, numbers);
         mark_operands(plan->steps[i].operands, plan->steps[i].operand_count, numbers);
     }
+    for (uint32_t i = 0; i < plan->restore_count; i++) {
+        mark_operands(plan->restores[i].step.results, plan->restores[i].step.result_count, numbers);
+        mark_operands(plan->restores[i].step.operands, plan->restores[i].step.operand_count, numbers);
+    }
     for (uint32_t i = 0; i < plan->output_count; i++)
         if (plan->outputs[i].kind == OUTPUT_TENSOR) mark_operands(&plan->outputs[i].operand, 1, numbers);
     for (uint32_t i = 0; i < plan->storage_count; i++) {
@@ -30,6 +34,10 @@ insitu_status compact_storages(planner *planner) {
     for (uint32_t i = 0; i < plan->step_count; i++) {
         number_operands(plan->steps[i].results, plan->steps[i].result_count, numbers);
         number_operands(plan->steps[i].operands, plan->steps[i].operand_count, numbers);
+    }
+    for (uint32_t i = 0; i < plan->restore_count; i++) {
+        number_operands(plan->restores[i].step.results, plan->restores[i].step.result_count, numbers);
+        number_operands(plan->restores[i].step.operands, plan->restores[i].step.operand_count, numbers);
     }
     for (uint32_t i = 0; i < plan->output_count; i++)
         if (plan->outputs[i].kind == OUTPUT_TENSOR) number_operands(&plan->outputs[i].operand, 1, numbers);

@@ -282,3 +282,9 @@ insitu_status conflicts_check(planner *planner, uint32_t storage, bool *out_ok, 
     if (*out_ok) TRY(check_copied_ends(planner, storage, out_ok, out_conflict));
     return INSITU_OK;
 }
+
+insitu_status conflicts_visit_writers(planner *planner, uint32_t storage, writer_visit_fn visit) {
+    TRY(collect_writes(planner, storage));
+    for (uint32_t i = 0; i < planner->work->write_count; i++) TRY(visit(planner, planner->work->writes[i].node));
+    return INSITU_OK;
+}

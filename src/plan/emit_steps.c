@@ -3,7 +3,8 @@
 
 typedef struct emitter {
     planner *planner;
-    uint32_t capacity;
+    bool saves; /* the node at hand stores before a late check */
+    uint32_t step_capacity, restore_capacity, check_step; /* check_step: the last check or item so far */
 } emitter;
 
 static sym zero(planner *planner) { return sym_int(planner->pool, 0); }
@@ -34,62 +35,68 @@ static void use_storage(planner *planner, const plan_operand *operand) {
     storage->last_step = step;
 }
 
-static insitu_status new_step(emitter *emitter, plan_step **out_step) {
+static plan_step new_step(planner *planner, layer_kind layer, const char *name, const char *source) {
+    sym none = zero(planner);
+    return (plan_step){.layer = layer, .name = name, .source = source, .extent = none, .state_written = none,
+                       .state_moved = none, .state_copied = none, .state_saved = none, .weight_read = none,
+                       .output_copied = none};
+}
+
+/* Appends the step: notes the storages' lifetimes and counts weights. */
+static insitu_status add_step(emitter *emitter, plan_step step) {
     planner *planner = emitter->planner;
     plan *plan = planner->plan;
-    TRY(arena_grow(&plan->arena, &plan->steps, &emitter->capacity, plan->step_count + 1, sizeof *plan->steps));
-    plan_step *step = &plan->steps[plan->step_count];
-    sym none = zero(planner);
-    *step = (plan_step){.extent = none,
-                        .state_written = none,
-                        .state_moved = none,
-                        .state_copied = none,
-                        .weight_read = none,
-                        .output_copied = none,
-                        .name = "",
-                        .source = ""};
-    *out_step = step;
+    bool gathers = step.layer == LAYER_INDEX || step.layer == LAYER_GATHER;
+    bool writes = false;
+    for (uint32_t i = 0; i < step.result_count; i++) {
+        use_storage(planner, &step.results[i]);
+        writes |= is_written(planner, &step.results[i]);
+    }
+    for (uint32_t i = 0; i < step.operand_count; i++) {
+        use_storage(planner, &step.operands[i]);
+        if (kind_of(planner, &step.operands[i]) != STORAGE_WEIGHT) continue;
+        bool rows = gathers && i == 0 && step.result_count == 1;
+        sym bytes = rows ? layout_bytes(planner->pool, &step.results[0].type)
+                         : distinct_bytes(planner, &step.operands[i].type);
+        step.weight_read = sym_add(planner->pool, step.weight_read, bytes);
+    }
+    if (writes && plan->first_write == NONE) plan->first_write = plan->step_count;
+    TRY(arena_grow(&plan->arena, &plan->steps, &emitter->step_capacity, plan->step_count + 1, sizeof *plan->steps));
+    plan->steps[plan->step_count++] = step;
     return INSITU_OK;
 }
 
-/* Copies operands into the plan, notes the storages' lifetimes, counts weights; the step is then complete. */
-static insitu_status finish_step(emitter *emitter, plan_step *step, const plan_operand *results, uint32_t result_count,
+static insitu_status add_save(emitter *emitter, const plan_step *step, uint32_t result) {
+    plan *plan = emitter->planner->plan;
+    undo undo;
+    TRY(undo_make(emitter->planner, step, result, &undo));
+    TRY(arena_grow(&plan->arena, &plan->restores, &emitter->restore_capacity, plan->restore_count + 1,
+                   sizeof *plan->restores));
+    plan->restores[plan->restore_count++] = (plan_restore){undo.restore, plan->step_count};
+    return add_step(emitter, undo.save);
+}
+
+/* Copies operands into the plan; the step is then complete, and follows the steps that save what it replaces. */
+static insitu_status finish_step(emitter *emitter, plan_step step, const plan_operand *results, uint32_t result_count,
                                  const plan_operand *operands, uint32_t operand_count) {
     planner *planner = emitter->planner;
     plan *plan = planner->plan;
-    TRY(arena_copy(&plan->arena, results, result_count * sizeof *results, &step->results));
-    TRY(arena_copy(&plan->arena, operands, operand_count * sizeof *operands, &step->operands));
-    step->result_count = result_count;
-    step->operand_count = operand_count;
-    bool gathers = step->layer == LAYER_INDEX || step->layer == LAYER_GATHER;
-    bool writes = false;
-    for (uint32_t i = 0; i < result_count; i++) {
-        use_storage(planner, &results[i]);
-        writes |= is_written(planner, &results[i]);
-    }
-    for (uint32_t i = 0; i < operand_count; i++) {
-        use_storage(planner, &operands[i]);
-        if (kind_of(planner, &operands[i]) != STORAGE_WEIGHT) continue;
-        bool rows = gathers && i == 0 && result_count == 1;
-        sym bytes = rows ? layout_bytes(planner->pool, &results[0].type) : distinct_bytes(planner, &operands[i].type);
-        step->weight_read = sym_add(planner->pool, step->weight_read, bytes);
-    }
-    if (writes && plan->first_write == NONE) plan->first_write = plan->step_count;
-    plan->step_count++;
-    return INSITU_OK;
+    TRY(arena_copy(&plan->arena, results, result_count * sizeof *results, &step.results));
+    TRY(arena_copy(&plan->arena, operands, operand_count * sizeof *operands, &step.operands));
+    step.result_count = result_count;
+    step.operand_count = operand_count;
+    for (uint32_t i = 0; emitter->saves && i < result_count; i++)
+        if (is_written(planner, &results[i])) TRY(add_save(emitter, &step, i));
+    return add_step(emitter, step);
 }
 
 /* A copy step; sizes may differ (reshape), then one side is viewed with the other's sizes where that is possible. */
 static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_operand source, const char *name,
                                const char *where, sym copied, sym output_copied) {
     planner *planner = emitter->planner;
-    plan_step *step;
-    TRY(new_step(emitter, &step));
-    step->layer = LAYER_COPY;
-    step->name = name;
-    step->source = where;
-    step->state_copied = copied;
-    step->output_copied = output_copied;
+    plan_step step = new_step(planner, LAYER_COPY, name, where);
+    step.state_copied = copied;
+    step.output_copied = output_copied;
     tensor_type view;
     if (!shape_same(&target.type.shape, &source.type.shape)) {
         if (layout_reshape(planner->pool, &target.type, &source.type.shape, &view))
@@ -97,7 +104,7 @@ static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_opera
         else if (layout_reshape(planner->pool, &source.type, &target.type.shape, &view))
             source.type = view;
     }
-    if (is_written(planner, &target)) step->state_written = layout_bytes(planner->pool, &target.type);
+    if (is_written(planner, &target)) step.state_written = layout_bytes(planner->pool, &target.type);
     return finish_step(emitter, step, &target, 1, &source, 1);
 }
 
@@ -164,26 +171,23 @@ static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const pla
     planner *planner = emitter->planner;
     const layer *layer = planner_layer(planner, index);
     plan_operand *operands;
-    plan_step *step;
     TRY(arena_array(&planner->scratch, layer->operand_count + 1, sizeof *operands, &operands));
     for (uint32_t i = 0; i < layer->operand_count; i++) operands[i] = operand_of(planner, index, i);
-    TRY(new_step(emitter, &step));
-    step->layer = layer->kind;
-    step->name = layer->name;
-    step->source = layer->source;
-    TRY(copy_attrs(planner, layer, &step->attrs));
+    plan_step step = new_step(planner, layer->kind, layer->name, layer->source);
+    TRY(copy_attrs(planner, layer, &step.attrs));
     bool update = kind_has(layer->kind, TRAIT_UPDATE);
     if (update) operands[0] = results[0];
     for (uint32_t i = 0; i < layer->result_count; i++) {
         if (!is_written(planner, &results[i])) continue;
         sym bytes = update ? update_bytes(planner, index) : layout_bytes(planner->pool, &results[i].type);
-        step->state_written = sym_add(planner->pool, step->state_written, bytes);
+        step.state_written = sym_add(planner->pool, step.state_written, bytes);
     }
     if (layer->kind == LAYER_SHIFT_UPDATE && is_written(planner, &results[0])) {
         sym added = shape_numel(planner->pool, &network_tensor_of(planner->network, layer->operands[1])->shape);
         sym size = sym_int(planner->pool, dtype_size(results[0].type.dtype));
-        step->state_moved = sym_sub(planner->pool, step->state_written, sym_mul(planner->pool, added, size));
+        step.state_moved = sym_sub(planner->pool, step.state_written, sym_mul(planner->pool, added, size));
     }
+    if (layer->kind == LAYER_ITEM) emitter->check_step = planner->plan->step_count;
     return finish_step(emitter, step, results, layer->result_count, operands, layer->operand_count);
 }
 
@@ -223,20 +227,32 @@ static insitu_status emit_check(emitter *emitter, const plan_node *node) {
     const layer *layer = planner_layer(planner, node->index);
     index_operand indexed[MAX_RANK];
     uint32_t count = layer_index_operands(planner->pool, layer->kind, layer->attrs, layer->operand_count, indexed);
-    plan_step *step;
     for (uint32_t i = 0; i < count; i++) {
         if (indexed[i].operand != node->operand) continue;
         plan_operand operand = planner_place(planner, layer->operands[node->operand]);
-        TRY(new_step(emitter, &step));
-        step->kind = STEP_CHECK_INDEX;
-        step->layer = layer->kind;
-        step->name = layer->name;
-        step->source = layer->source;
-        step->extent = network_tensor_of(planner->network, layer->operands[0])->shape.sizes[indexed[i].dim];
-        step->wrap = indexed[i].wrap;
+        plan_step step = new_step(planner, layer->kind, layer->name, layer->source);
+        step.kind = STEP_CHECK_INDEX;
+        step.extent = network_tensor_of(planner->network, layer->operands[0])->shape.sizes[indexed[i].dim];
+        step.wrap = indexed[i].wrap;
+        emitter->check_step = planner->plan->step_count;
         TRY(finish_step(emitter, step, NULL, 0, &operand, 1));
     }
     return INSITU_OK;
+}
+
+/* The last save is undone first; what a restore reads lives until the last check. */
+static void finish_restores(const emitter *emitter) {
+    plan *plan = emitter->planner->plan;
+    for (uint32_t i = 0; i < plan->restore_count / 2; i++) {
+        plan_restore swap = plan->restores[i];
+        plan->restores[i] = plan->restores[plan->restore_count - 1 - i];
+        plan->restores[plan->restore_count - 1 - i] = swap;
+    }
+    for (uint32_t i = 0; i < plan->restore_count; i++)
+        for (uint32_t k = 0; k < plan->restores[i].step.operand_count; k++) {
+            plan_storage *storage = &plan->storages[plan->restores[i].step.operands[k].storage];
+            if (storage->last_step < emitter->check_step) storage->last_step = emitter->check_step;
+        }
 }
 
 insitu_status emit_steps(planner *planner) {
@@ -248,15 +264,16 @@ insitu_status emit_steps(planner *planner) {
     TRY(arena_array(&planner->scratch, count + 1, sizeof *nodes, &nodes));
     for (uint32_t i = 0; i < count; i++) keys[i] = planner->nodes[i].key;
     TRY(order_sort(&planner->order, keys, &planner->scratch, nodes));
-    for (uint32_t i = 0; i < plan->storage_count; i++) plan->storages[i].last_step = NONE;
     plan->first_write = NONE;
     for (uint32_t i = 0; i < count; i++) {
         const plan_node *node = &planner->nodes[nodes[i]];
+        emitter.saves = node->saves;
         if (node->kind == NODE_LAYER) TRY(emit_layer(&emitter, node->index));
         if (node->kind == NODE_CHECK) TRY(emit_check(&emitter, node));
         if (node->kind == NODE_COPY && planner->copies[node->index]->active)
             TRY(emit_planned_copy(&emitter, planner->copies[node->index]));
     }
     if (plan->first_write == NONE) plan->first_write = plan->step_count;
+    finish_restores(&emitter);
     return INSITU_OK;
 }

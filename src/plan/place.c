@@ -30,6 +30,8 @@ static insitu_status settle_family(planner *planner, uint32_t root, uint32_t sto
         tensor_plan *member = &planner->tensors[t];
         if (t == root) {
             member->type = *layout;
+            TRY(order_after_layout(planner, layout, tensor_node(planner, (tensor_id){root}), out_ok));
+            if (!*out_ok) return INSITU_OK;
         } else {
             const layer *view = planner_layer(planner, member->view.index);
             const tensor_type *operand = &planner->tensors[view->operands[0].index].type;

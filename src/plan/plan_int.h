@@ -108,6 +108,8 @@ typedef struct plan_node {
     uint32_t index;   /* layer, copy; CHECK: the layer */
     uint32_t operand; /* CHECK: the index operand */
     uint32_t key;     /* where it stands if nothing forbids it */
+    bool late;        /* a check, or an item layer: it needs a value that a state is given, so it can't precede all writes */
+    bool saves;       /* it stores into a state before a late check: the bytes are saved first */
 } plan_node;
 
 typedef struct final_value { /* a state tensor (or mutated input) and its value when the call ends */
@@ -165,6 +167,8 @@ typedef struct planner {
     uint32_t final_count;
     uint32_t *output_copies; /* each output: its copy, or NONE */
     uint32_t barrier, end;   /* nodes */
+    uint32_t *item_nodes;    /* each symbol: the node of the item layer that reads it, NONE */
+    bool has_items, has_late;
     order order;
     plan_change *changes;
     uint32_t change_count, change_capacity;
@@ -197,6 +201,16 @@ static inline bool kind_has(layer_kind kind, uint32_t trait) { return (layer_inf
 bool layer_is_copy(const planner *planner, uint32_t layer);
 bool tensor_is_root(const planner *planner, tensor_id tensor);
 uint32_t tensor_node(const planner *planner, tensor_id tensor); /* of the layer that makes it; NONE: fixed */
+/* Puts the node after the items whose symbols the expression, or the layout, uses. */
+MUST_CHECK insitu_status order_after_symbols(planner *planner, sym expression, uint32_t node, bool *out_possible);
+MUST_CHECK insitu_status order_after_layout(planner *planner, const tensor_type *type, uint32_t node,
+                                            bool *out_possible);
+
+/* ---- checks that can only be decided late (late.c) ---- */
+/* Finds them, once the nodes are there; the others come before the barrier. */
+MUST_CHECK insitu_status late_find(planner *planner);
+/* Puts them before what stores into states where that is possible, and marks the rest as saving. */
+MUST_CHECK insitu_status late_order(planner *planner);
 
 /* ---- placement (place.c, place_final.c) ---- */
 /* Puts the tensor at exactly this place, by placing its root, and pulls in what that is made of: *out_done false, and
@@ -223,9 +237,19 @@ MUST_CHECK insitu_status place_rest(planner *planner);
  * (the caller undoes it) and *out_conflict names the read and the write. */
 MUST_CHECK insitu_status conflicts_check(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict);
 MUST_CHECK insitu_status conflicts_init(planner *planner);
+/* Calls visit for each node that stores into the storage. */
+typedef insitu_status (*writer_visit_fn)(planner *planner, uint32_t node);
+MUST_CHECK insitu_status conflicts_visit_writers(planner *planner, uint32_t storage, writer_visit_fn visit);
 
-/* ---- emission (emit_steps.c, report.c, compact.c) ---- */
+/* ---- emission (emit_steps.c, emit_save.c, segment.c, report.c, compact.c) ---- */
 MUST_CHECK insitu_status emit_steps(planner *planner);
+/* emit_save.c: what undoes a step, and what must be saved for that. */
+typedef struct undo {
+    plan_step save, restore;
+} undo;
+MUST_CHECK insitu_status undo_make(planner *planner, const plan_step *step, uint32_t result, undo *out_undo);
+/* segment.c: where symbols come from, and the cuts. */
+MUST_CHECK insitu_status segments_build(planner *planner);
 MUST_CHECK insitu_status report_build(planner *planner);
 MUST_CHECK insitu_status compact_storages(planner *planner); /* the last: numbers of storages change */
 /* Bytes that an update stores in place. */

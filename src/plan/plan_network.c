@@ -252,6 +252,31 @@ static insitu_status add_finals(planner *planner) {
 
 /* ---- nodes and their natural order ---- */
 
+/* A layer, and its checks, come after the items whose symbols they use. */
+static insitu_status order_after_items(planner *planner, const layer *layer, uint32_t node, uint32_t first_check) {
+    bool possible;
+    uint32_t attrs = planner->has_items ? layer_info_of(layer->kind)->attr_count : 0;
+    for (uint32_t at = first_check; at <= node; at++) {
+        for (uint32_t i = 0; i < attrs; i++) {
+            const attr *attr = &layer->attrs[i];
+            if (attr->kind == ATTR_KIND_SYM) TRY(order_after_symbols(planner, attr->value, at, &possible));
+            for (uint32_t k = 0; attr->kind == ATTR_KIND_SYMS && k < attr->list.count; k++)
+                TRY(order_after_symbols(planner, attr->list.items[k], at, &possible));
+        }
+        for (uint32_t i = 0; i < layer->operand_count; i++)
+            TRY(order_after_layout(planner, &planner_tensor(planner, layer->operands[i])->type, at, &possible));
+        for (uint32_t i = 0; i < layer->result_count; i++)
+            TRY(order_after_layout(planner, &planner_tensor(planner, layer->results[i])->type, at, &possible));
+    }
+    if (layer->kind != LAYER_ITEM) return INSITU_OK;
+    uint32_t symbol = sym_symbol_index(planner->pool, layer_attr(layer, ATTR_SYMBOL).value);
+    if (symbol == NONE || planner->item_nodes[symbol] != NONE)
+        FAIL(planner->diag, INSITU_FORMAT, "'%s' gives a symbol a second value", layer->name);
+    planner->item_nodes[symbol] = node;
+    planner->has_items = true;
+    return INSITU_OK;
+}
+
 static insitu_status add_layer_node(planner *planner, uint32_t position) {
     uint32_t index = planner->network->order[position].index;
     const layer *layer = planner_layer(planner, index);
@@ -274,7 +299,7 @@ static insitu_status add_layer_node(planner *planner, uint32_t position) {
         uint32_t maker = tensor_node(planner, layer->operands[i]);
         if (maker != NONE) TRY(order_add(&planner->order, maker, decided->node, &possible));
     }
-    return INSITU_OK;
+    return order_after_items(planner, layer, decided->node, first_check);
 }
 
 static insitu_status count_nodes(planner *planner, uint32_t *out_count) {
@@ -294,17 +319,17 @@ static insitu_status add_nodes(planner *planner) {
     TRY(count_nodes(planner, &planner->node_capacity));
     TRY(order_init(&planner->order, &planner->scratch, planner->node_capacity));
     TRY(arena_array(&planner->scratch, planner->node_capacity, sizeof *planner->nodes, &planner->nodes));
+    TRY(arena_array(&planner->scratch, planner->pool->symbol_count + 1, sizeof *planner->item_nodes,
+                    &planner->item_nodes));
+    for (uint32_t i = 0; i < planner->pool->symbol_count; i++) planner->item_nodes[i] = NONE;
     for (uint32_t i = 0; i < planner->network->order_count; i++) TRY(add_layer_node(planner, i));
     uint32_t count = planner->order.node_count, last = 2 * planner->network->order_count + 2;
     bool possible;
     TRY(planner_add_node(planner, NODE_BARRIER, 0, 0, &planner->barrier));
     TRY(planner_add_node(planner, NODE_END, 0, last, &planner->end));
     TRY(order_add(&planner->order, planner->barrier, planner->end, &possible));
-    for (uint32_t i = 0; i < count; i++) {
-        if (planner->nodes[i].kind == NODE_CHECK) TRY(order_add(&planner->order, i, planner->barrier, &possible));
-        TRY(order_add(&planner->order, i, planner->end, &possible));
-    }
-    return INSITU_OK;
+    for (uint32_t i = 0; i < count; i++) TRY(order_add(&planner->order, i, planner->end, &possible));
+    return late_find(planner);
 }
 
 /* ---- results ---- */
@@ -361,29 +386,11 @@ static insitu_status add_asserts(planner *planner) {
     return INSITU_OK;
 }
 
-/* Each symbol's value comes from the first input dimension whose size is the bare symbol, or from a number. */
-static insitu_status find_symbols(planner *planner) {
-    plan *plan = planner->plan;
-    TRY(arena_array(&plan->arena, plan->symbols.symbol_count + 1, sizeof *plan->symbol_sources, &plan->symbol_sources));
-    for (uint32_t i = plan->input_count; i-- > 0;) {
-        const plan_input *input = &plan->inputs[i];
-        uint32_t symbol = NONE;
-        if (input->is_scalar && !input->is_constant) symbol = sym_symbol_index(planner->pool, input->value);
-        if (symbol != NONE) plan->symbol_sources[symbol] = (plan_symbol){SYMBOL_INPUT_VALUE, i, 0};
-        if (input->is_scalar || input->is_none) continue;
-        for (uint32_t d = input->type.shape.rank; d-- > 0;) {
-            symbol = sym_symbol_index(planner->pool, input->type.shape.sizes[d]);
-            if (symbol != NONE) plan->symbol_sources[symbol] = (plan_symbol){SYMBOL_INPUT_SIZE, i, d};
-        }
-    }
-    return INSITU_OK;
-}
-
 /* ---- the whole ---- */
 
 static insitu_status copy_step_names(plan *plan) {
-    for (uint32_t i = 0; i < plan->step_count; i++) {
-        plan_step *step = &plan->steps[i];
+    for (uint32_t i = 0; i < plan->step_count + plan->restore_count; i++) {
+        plan_step *step = i < plan->step_count ? &plan->steps[i] : &plan->restores[i - plan->step_count].step;
         TRY(arena_string(&plan->arena, step->name, strlen(step->name), &step->name));
         TRY(arena_string(&plan->arena, step->source, strlen(step->source), &step->source));
     }
@@ -430,13 +437,14 @@ static insitu_status build(planner *planner) {
     TRY(place_finals(planner));
     TRY(place_outputs(planner));
     TRY(place_rest(planner));
+    TRY(late_order(planner));
     TRY(emit_steps(planner));
     name_aliases(planner);
     TRY(add_asserts(planner));
-    TRY(find_symbols(planner));
     TRY(report_build(planner));
     TRY(copy_step_names(plan));
     TRY(compact_storages(planner));
+    TRY(segments_build(planner));
     TRY(sym_pool_status(planner->pool, planner->diag));
     return check_strict(planner);
 }

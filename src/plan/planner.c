@@ -27,7 +27,7 @@ insitu_status planner_add_storage(planner *planner, storage_kind kind, uint32_t 
     plan *plan = planner->plan;
     uint32_t count = plan->storage_count;
     if (count == planner->storage_capacity) FAIL(planner->diag, INSITU_INTERNAL, "too many storages");
-    plan->storages[count] = (plan_storage){.kind = kind, .index = index, .bytes = bytes};
+    plan->storages[count] = (plan_storage){.kind = kind, .index = index, .bytes = bytes, .last_step = NONE};
     planner->storages[count] = (storage_plan){.members = NONE};
     plan->storage_count++;
     *out_storage = count;
@@ -54,10 +54,29 @@ bool layer_is_copy(const planner *planner, uint32_t layer) {
     return kind == LAYER_COPY || (kind_has(kind, TRAIT_VIEW) && !planner->layers[layer].makes_view);
 }
 
+insitu_status order_after_symbols(planner *planner, sym expression, uint32_t node, bool *out_possible) {
+    *out_possible = true;
+    int64_t constant;
+    if (!planner->has_items || sym_constant(planner->pool, expression, &constant)) return INSITU_OK;
+    for (uint32_t i = 0; i < planner->pool->symbol_count && *out_possible; i++)
+        if (planner->item_nodes[i] != NONE && planner->item_nodes[i] != node && sym_uses(planner->pool, expression, i))
+            TRY(order_add(&planner->order, planner->item_nodes[i], node, out_possible));
+    return INSITU_OK;
+}
+
+insitu_status order_after_layout(planner *planner, const tensor_type *type, uint32_t node, bool *out_possible) {
+    TRY(order_after_symbols(planner, type->offset, node, out_possible));
+    for (uint32_t i = 0; i < type->shape.rank && *out_possible; i++) {
+        TRY(order_after_symbols(planner, type->shape.sizes[i], node, out_possible));
+        if (*out_possible) TRY(order_after_symbols(planner, type->strides[i], node, out_possible));
+    }
+    return INSITU_OK;
+}
+
 static insitu_status order_copy(planner *planner, planned_copy *copy) {
     bool possible = true;
     const plan_node *maker = NULL;
-    if (copy->source.index != NONE && !planner_tensor(planner, copy->source)->fixed) {
+    if (!planner_tensor(planner, copy->source)->fixed) {
         uint32_t node = tensor_node(planner, copy->source);
         maker = &planner->nodes[node];
         TRY(order_add(&planner->order, node, copy->node, &possible));

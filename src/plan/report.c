@@ -55,6 +55,7 @@ static void sum_steps(planner *planner, const final_value *final, report_row *ro
             add_to(planner, &row->moved, step->state_moved);
         }
         if (writes || reads) add_to(planner, &row->copied, step->state_copied);
+        if (reads) add_to(planner, &row->saved, step->state_saved);
     }
 }
 

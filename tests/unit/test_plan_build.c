@@ -241,7 +241,7 @@ static void an_update_of_an_input_copies_it_first(void **state) {
     release(&p);
 }
 
-static void a_position_from_a_new_value_is_computed_apart(void **state) {
+static void a_position_from_a_new_value_is_checked_late(void **state) {
     (void)state;
     planned p = plan_of("network\n"
                         "input \"x\" = %x: f32[1,3]\n"
@@ -254,7 +254,69 @@ static void a_position_from_a_new_value_is_computed_apart(void **state) {
                         "next \"pos\" = %n\n",
                         &plain);
     expect_row(&p, 0, "index_update dim 0", 12, 0, 0, "");
-    expect_row(&p, 1, "elementwise", 8, 0, 8, "a bounds check needs the new value");
+    expect_row(&p, 1, "elementwise", 8, 0, 0, "");
+    assert_int_equal(number(p.plan, p.plan->report[0].saved), 0);
+    assert_int_equal(number(p.plan, p.plan->report[1].saved), 8);
+    assert_int_equal(p.plan->restore_count, 1);
+    assert_int_equal(p.plan->steps[p.plan->restores[0].save_step].layer, LAYER_COPY);
+    release(&p);
+}
+
+static void rows_before_a_late_check_are_saved(void **state) {
+    (void)state;
+    /* the second cache's position is what attention over the first one found */
+    planned p = plan_of(CACHE "state \"other\" = %o: f32[1,4,16,8] of zeros\n"
+                              "%r: f32[1,4,16,8] = index_update(%cache, %x, %pos) {accumulate=false, dims=[2], wrap=false}\n"
+                              "%f: f32[512] = reshape(%r) {sizes=[512]}\n"
+                              "%a: i64[1] = reduce(%f) {axes=[0], keepdim=true, op=argmax}\n"
+                              "%q: f32[1,4,16,8] = index_update(%o, %x, %a) {accumulate=false, dims=[2], wrap=false}\n"
+                              "next \"cache\" = %r\n"
+                              "next \"other\" = %q\n",
+                        &plain);
+    expect_row(&p, 0, "index_update dim 2", 128, 0, 0, "");
+    expect_row(&p, 1, "index_update dim 2", 128, 0, 0, "");
+    assert_int_equal(number(p.plan, p.plan->report[0].saved), 128);
+    assert_int_equal(number(p.plan, p.plan->report[1].saved), 0);
+    assert_int_equal(p.plan->restore_count, 1);
+    assert_int_equal(p.plan->restores[0].step.layer, LAYER_INDEX_UPDATE);
+    assert_int_equal(p.plan->steps[p.plan->restores[0].save_step].layer, LAYER_INDEX);
+    release(&p);
+}
+
+static void an_item_position_cuts_nothing(void **state) {
+    (void)state;
+    planned p = plan_of("network\n"
+                        "symbol u0: int in 0..15\n"
+                        "input \"x\" = %x: f32[1,4,1,8]\n"
+                        "input \"pos\" = %pos: i64[]\n"
+                        "state \"cache\" = %cache: f32[1,4,16,8] of zeros\n"
+                        "%e: f32[1,4,1,8] = unary(%x) {op=exp}\n"
+                        "item(%pos) {symbol=u0}\n"
+                        "%r: f32[1,4,16,8] = slice_update(%cache, %e) {dim=2, end=u0 + 1, start=u0, step=1}\n"
+                        "next \"cache\" = %r\n",
+                        &plain);
+    expect_row(&p, 0, "slice_update dim 2", 128, 0, 0, "");
+    assert_int_equal(p.plan->segment_count, 1);
+    assert_int_equal(p.plan->step_count, 2); /* the item comes before exp, which stores at its position */
+    assert_int_equal(p.plan->steps[0].layer, LAYER_ITEM);
+    release(&p);
+}
+
+static void an_item_in_a_size_cuts_the_plan(void **state) {
+    (void)state;
+    planned p = plan_of("network\n"
+                        "symbol u0: int in 0..15\n"
+                        "input \"pos\" = %pos: i64[]\n"
+                        "input \"x\" = %x: f32[16]\n"
+                        "%n: f32[16] = unary(%x) {op=neg}\n"
+                        "item(%pos) {symbol=u0}\n"
+                        "%s: f32[u0 + 1] = slice(%n) {dim=0, end=u0 + 1, start=0, step=1}\n"
+                        "%e: f32[u0 + 1] = unary(%s) {op=exp}\n"
+                        "output \"output.0\" = %e\n",
+                        &plain);
+    assert_int_equal(p.plan->segment_count, 2);
+    assert_int_equal(p.plan->segments[0].end_step, p.plan->segments[1].first_step);
+    assert_int_equal(p.plan->segments[1].end_step, p.plan->step_count);
     release(&p);
 }
 
@@ -324,7 +386,10 @@ int main(void) {
         cmocka_unit_test(fresh_tensors_are_made_part_by_part),
         cmocka_unit_test(a_fill_comes_before_the_producer_of_a_part),
         cmocka_unit_test(an_update_of_an_input_copies_it_first),
-        cmocka_unit_test(a_position_from_a_new_value_is_computed_apart),
+        cmocka_unit_test(a_position_from_a_new_value_is_checked_late),
+        cmocka_unit_test(rows_before_a_late_check_are_saved),
+        cmocka_unit_test(an_item_position_cuts_nothing),
+        cmocka_unit_test(an_item_in_a_size_cuts_the_plan),
         cmocka_unit_test(without_in_place_everything_is_copied),
         cmocka_unit_test(strict_refuses_a_copy),
         cmocka_unit_test(mutated_inputs_are_their_own_outputs),
