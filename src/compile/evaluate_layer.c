@@ -121,7 +121,7 @@ static insitu_status place(evaluation *evaluation, const bound_plan *bound, size
 }
 
 static insitu_status run_prepared(evaluation *evaluation, const backend *backend, const void *prepared, void **bases) {
-    backend_call call = {.bases = bases, .workspace = evaluation->workspace};
+    backend_call call = {.bases = bases, .workspace = evaluation->workspace, .end = evaluation->plan->step_count};
     return backend->run(prepared, &call, evaluation->diag);
 }
 
@@ -168,11 +168,14 @@ static insitu_status evaluate(evaluation *evaluation, const layer *layer, void *
     TRY(build_network(evaluation, layer));
     TRY(plan_build(evaluation->network, &(plan_options){0}, &evaluation->plan, evaluation->diag));
     sym_value *values;
+    bool *known;
     TRY(arena_array(&evaluation->arena, evaluation->plan->symbols.symbol_count, sizeof(*values), &values));
+    TRY(arena_array(&evaluation->arena, evaluation->plan->symbols.symbol_count, sizeof(*known), &known));
     bound_plan bound;
     size_t arena_bytes;
     void **bases;
-    TRY(plan_bind(evaluation->plan, values, &evaluation->arena, &bound, &arena_bytes, evaluation->diag));
+    TRY(plan_bind(evaluation->plan, 0, NULL, values, known, &evaluation->arena, &bound, &arena_bytes,
+                  evaluation->diag));
     TRY(place(evaluation, &bound, arena_bytes, &bases));
     TRY(run_plan(evaluation, &bound, bases));
     return gather(evaluation, bases, out_bytes, size);

@@ -47,12 +47,12 @@ typedef struct bound_patch {
 typedef struct bound_plan { /* a segment of a plan, or its restores, with numbers for its symbols */
     const plan *plan;
     const bound_step *steps;
-    uint32_t first_step, step_count; /* steps[i] is the plan's step first_step + i (of restores: restore i) */
+    uint32_t first_step, step_count; /* steps[i] is the plan's step first_step + i (of restores: its restore first_step + i) */
     bound_patch *patches;
     uint32_t patch_count;
     const size_t *storage_bytes; /* of each storage of the plan */
-    const size_t *arena_offsets; /* of each ARENA storage, from the arena's base; 0 for others: two ARENA storages may
-                                    share bytes when their lifetimes do not meet, which run must order */
+    const size_t *arena_offsets; /* of each ARENA storage, in its segment's memory; 0 for others: two ARENA storages of
+                                    one segment may share bytes when their lifetimes do not meet, which run must order */
 } bound_plan;
 
 /* Evaluates the expressions of a verified plan's segment for values of its symbols (plan->symbols.symbol_count of them;
@@ -64,9 +64,10 @@ typedef struct bound_plan { /* a segment of a plan, or its restores, with number
 MUST_CHECK insitu_status plan_bind(const plan *plan, uint32_t segment, const bound_plan *earlier,
                                    const sym_value *values, const bool *known, arena *arena, bound_plan *out_bound,
                                    size_t *out_arena_bytes, insitu_diag *diag);
-/* The plan's restores in the same way; every storage belongs to a segment that is bound. */
-MUST_CHECK insitu_status plan_bind_restores(const plan *plan, const bound_plan *segments, const sym_value *values,
-                                            const bool *known, arena *arena, bound_plan *out_bound, insitu_diag *diag);
+/* The restores of the segment's saves in the same way; bound_segment: the segment itself, bound. */
+MUST_CHECK insitu_status plan_bind_restores(const plan *plan, uint32_t segment, const bound_plan *bound_segment,
+                                            const sym_value *values, const bool *known, arena *arena,
+                                            bound_plan *out_bound, insitu_diag *diag);
 /* Sets what depends on symbols that are known now. Errors: BOUNDS (a place outside its storage), SHAPE. */
 MUST_CHECK insitu_status plan_patch(const bound_plan *bound, const sym_value *values, const bool *known,
                                     insitu_diag *diag);
@@ -87,8 +88,8 @@ void dense_strides(uint32_t rank, const int64_t *sizes, int64_t *out_strides);
 typedef struct backend_call {
     void *const *bases; /* address of each storage of the plan; NULL for one that no step uses */
     void *workspace;    /* as many bytes as prepare asked for, aligned to 64 */
-    uint32_t first, end; /* the steps to run, numbered as in the plan; ends of runs lie beside item steps */
-    uint32_t *out_failed; /* on failure: the step that failed */
+    uint32_t first, end;  /* the steps to run, numbered as bound_plan numbers them */
+    uint32_t *out_failed; /* on failure: the step that failed; NULL allowed */
 } backend_call;
 
 typedef struct backend {

@@ -1,4 +1,4 @@
-/* Plans: life cycle. */
+/* Plans: life cycle, and which segment a step lies in. */
 #include "core/plan.h"
 
 insitu_status plan_create(plan **out_plan) {
@@ -21,4 +21,16 @@ void plan_destroy(plan *plan) {
     sym_pool_release(&plan->symbols);
     arena_release(&plan->arena);
     memory_free(plan);
+}
+
+uint32_t plan_segment_of(const plan *plan, uint32_t step) {
+    uint32_t low = 0, high = plan->segment_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (plan->segments[middle].end_step <= step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }

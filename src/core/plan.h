@@ -78,7 +78,7 @@ typedef struct plan_segment {
 
 /* The undo log. A step that writes a state or an input before a check that can only be decided later is preceded by a
  * save step, an ordinary step that copies the bytes to be replaced into the arena, where they stay until the last check.
- * A call that fails at step n runs the restores whose save_step < n, in the order of the array (the last save first). */
+ * A call that fails at step n runs the restores whose save_step < n, in the order of the array: save steps fall. */
 typedef struct plan_restore {
     plan_step step;
     uint32_t save_step;
@@ -157,6 +157,9 @@ typedef struct plan {
     uint32_t buffer_count, assert_count, report_count, segment_count, restore_count;
     uint32_t first_write; /* first step that writes a state or an input; step_count if none */
 } plan;
+
+static inline bool step_is_item(const plan_step *step) { return step->kind == STEP_LAYER && step->layer == LAYER_ITEM; }
+uint32_t plan_segment_of(const plan *plan, uint32_t step); /* the segment that the step lies in */
 
 MUST_CHECK insitu_status plan_create(plan **out_plan); /* arena and pool ready, all else zero */
 void plan_destroy(plan *plan);                         /* NULL allowed */

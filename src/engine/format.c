@@ -11,8 +11,10 @@ const char *format_symbol_kind(uint32_t kind) {
 }
 
 const char *format_symbol_source(uint32_t source) {
-    static const char *const names[] = {
-        [SYMBOL_UNUSED] = "unused", [SYMBOL_INPUT_SIZE] = "size", [SYMBOL_INPUT_VALUE] = "value"};
+    static const char *const names[] = {[SYMBOL_UNUSED] = "unused",
+                                        [SYMBOL_INPUT_SIZE] = "size",
+                                        [SYMBOL_INPUT_VALUE] = "value",
+                                        [SYMBOL_STEP] = "step"};
     return look_up(names, COUNT_OF(names), source);
 }
 

@@ -139,28 +139,45 @@ static void print_attrs(plan_writer *writer, const plan_step *step) {
     text_printf(writer->out, "}");
 }
 
-static void print_steps(plan_writer *writer) {
-    for (uint32_t i = 0; i < writer->plan->step_count; i++) {
-        const plan_step *step = &writer->plan->steps[i];
-        start_row(writer, i, "kind", format_step_kind(step->kind));
-        print_text(writer, "layer", layer_info_of(step->layer)->name);
-        print_text(writer, "name", step->name);
-        print_text(writer, "source", step->source);
-        print_operands(writer, "results", step->results, step->result_count);
-        print_operands(writer, "operands", step->operands, step->operand_count);
-        if (step->kind == STEP_CHECK_INDEX) {
-            print_expression(writer, "extent", step->extent);
-            print_flag(writer, "wrap", step->wrap);
-        } else {
-            print_attrs(writer, step);
-        }
-        print_expression(writer, "state_written", step->state_written);
-        print_expression(writer, "state_moved", step->state_moved);
-        print_expression(writer, "state_copied", step->state_copied);
-        print_expression(writer, "weight_read", step->weight_read);
-        print_expression(writer, "output_copied", step->output_copied);
-        text_printf(writer->out, "}");
+/* What a row of a step has, from its layer on. */
+static void print_step(plan_writer *writer, const plan_step *step) {
+    print_text(writer, "layer", layer_info_of(step->layer)->name);
+    print_text(writer, "name", step->name);
+    print_text(writer, "source", step->source);
+    print_operands(writer, "results", step->results, step->result_count);
+    print_operands(writer, "operands", step->operands, step->operand_count);
+    if (step->kind == STEP_CHECK_INDEX) {
+        print_expression(writer, "extent", step->extent);
+        print_flag(writer, "wrap", step->wrap);
+    } else {
+        print_attrs(writer, step);
     }
+    print_expression(writer, "state_written", step->state_written);
+    print_expression(writer, "state_moved", step->state_moved);
+    print_expression(writer, "state_copied", step->state_copied);
+    print_expression(writer, "state_saved", step->state_saved);
+    print_expression(writer, "weight_read", step->weight_read);
+    print_expression(writer, "output_copied", step->output_copied);
+    text_printf(writer->out, "}");
+}
+
+static void print_steps(plan_writer *writer) {
+    const plan *plan = writer->plan;
+    text_printf(writer->out, "],\"first_write\":%u,\"steps\":[", plan->first_write);
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        start_row(writer, i, "kind", format_step_kind(plan->steps[i].kind));
+        print_step(writer, &plan->steps[i]);
+    }
+    text_printf(writer->out, "],\"segments\":[");
+    for (uint32_t i = 0; i < plan->segment_count; i++)
+        text_printf(writer->out, "%s[%u,%u]", i ? "," : "", plan->segments[i].first_step, plan->segments[i].end_step);
+    text_printf(writer->out, "],\"restores\":[");
+    for (uint32_t i = 0; i < plan->restore_count; i++) {
+        start_row(writer, i, "kind", format_step_kind(plan->restores[i].step.kind));
+        text_printf(writer->out, ",\"save\":%u", plan->restores[i].save_step);
+        print_step(writer, &plan->restores[i].step);
+    }
+    text_printf(writer->out, "]}\n");
 }
 
 static void print_inputs(plan_writer *writer) {
@@ -249,6 +266,7 @@ static void print_asserts_and_report(plan_writer *writer) {
         print_expression(writer, "written", row->written);
         print_expression(writer, "moved", row->moved);
         print_expression(writer, "copied", row->copied);
+        print_expression(writer, "saved", row->saved);
         print_flag(writer, "in_place", row->in_place);
         print_text(writer, "reason", row->reason);
         text_printf(writer->out, "}");
@@ -267,9 +285,7 @@ static void print_body(plan_writer *writer) {
     print_asserts_and_report(writer);
     text_printf(writer->out, "],\"storages\":[");
     print_storages(writer);
-    text_printf(writer->out, "],\"first_write\":%u,\"steps\":[", writer->plan->first_write);
     print_steps(writer);
-    text_printf(writer->out, "]}\n");
 }
 
 /* ---- symbols and expressions ---- */
@@ -284,8 +300,15 @@ static void print_symbols(plan_writer *writer) {
         print_text(writer, "kind", format_symbol_kind(symbol->kind));
         text_printf(writer->out, ",\"min\":%" PRId64 ",\"max\":%" PRId64, symbol->min, symbol->max);
         print_text(writer, "source", format_symbol_source(source->source));
-        if (source->source != SYMBOL_UNUSED) text_printf(writer->out, ",\"input\":%u", source->input);
-        if (source->source == SYMBOL_INPUT_SIZE) text_printf(writer->out, ",\"dim\":%u", source->dim);
+        switch (source->source) {
+        case SYMBOL_UNUSED: break;
+        case SYMBOL_INPUT_SIZE: text_printf(writer->out, ",\"input\":%u,\"dim\":%u", source->input, source->dim); break;
+        case SYMBOL_INPUT_VALUE: text_printf(writer->out, ",\"input\":%u", source->input); break;
+        case SYMBOL_STEP:
+            text_printf(writer->out, ",\"step\":%u", source->step);
+            print_flag(writer, "in_sizes", source->in_sizes);
+            break;
+        }
         text_printf(writer->out, "}");
     }
 }

@@ -152,7 +152,12 @@ static insitu_status read_symbols(plan_reader *reader) {
         TRY(read_number(reader, json_object_get(row, "max"), lowest, INT64_MAX, "max", &highest));
         plan_symbol *symbol = &plan->symbol_sources[i];
         symbol->source = source;
-        if (source != SYMBOL_UNUSED) TRY(read_id(reader, json_object_get(row, "input"), "input", &symbol->input));
+        if (source == SYMBOL_STEP) {
+            TRY(read_id(reader, json_object_get(row, "step"), "step", &symbol->step));
+            symbol->in_sizes = read_flag(row, "in_sizes");
+        } else if (source != SYMBOL_UNUSED) {
+            TRY(read_id(reader, json_object_get(row, "input"), "input", &symbol->input));
+        }
         if (source == SYMBOL_INPUT_SIZE) TRY(read_id(reader, json_object_get(row, "dim"), "dim", &symbol->dim));
         uint32_t index = sym_add_symbol(&plan->symbols, name, (sym_kind)kind, lowest, highest);
         TRY(sym_pool_status(&plan->symbols, reader->diag));
@@ -383,6 +388,7 @@ static insitu_status read_report(plan_reader *reader) {
         TRY(read_sym_of(reader, row, "written", &report->written));
         TRY(read_sym_of(reader, row, "moved", &report->moved));
         TRY(read_sym_of(reader, row, "copied", &report->copied));
+        TRY(read_sym_of(reader, row, "saved", &report->saved));
         TRY(read_text(reader, row, "reason", &report->reason));
         report->in_place = read_flag(row, "in_place");
     }
@@ -480,6 +486,7 @@ static insitu_status read_step(const plan_reader *reader, const json_t *row, pla
     TRY(read_sym_of(reader, row, "state_written", &step->state_written));
     TRY(read_sym_of(reader, row, "state_moved", &step->state_moved));
     TRY(read_sym_of(reader, row, "state_copied", &step->state_copied));
+    TRY(read_sym_of(reader, row, "state_saved", &step->state_saved));
     TRY(read_sym_of(reader, row, "weight_read", &step->weight_read));
     return read_sym_of(reader, row, "output_copied", &step->output_copied);
 }
@@ -495,6 +502,32 @@ static insitu_status read_steps(plan_reader *reader) {
     return read_id(reader, json_object_get(reader->root, "first_write"), "first_write", &plan->first_write);
 }
 
+static insitu_status read_segments(plan_reader *reader) {
+    plan *plan = reader->plan;
+    const json_t *rows;
+    TRY(start_table(reader, "segments", sizeof(plan_segment), &rows, &plan->segments, &plan->segment_count));
+    for (uint32_t i = 0; i < plan->segment_count; i++) {
+        const json_t *row = json_array_get(rows, i);
+        reader->row = i;
+        TRY(read_id(reader, json_array_get(row, 0), "first step", &plan->segments[i].first_step));
+        TRY(read_id(reader, json_array_get(row, 1), "end", &plan->segments[i].end_step));
+    }
+    return INSITU_OK;
+}
+
+static insitu_status read_restores(plan_reader *reader) {
+    plan *plan = reader->plan;
+    const json_t *rows;
+    TRY(start_table(reader, "restores", sizeof(plan_restore), &rows, &plan->restores, &plan->restore_count));
+    for (uint32_t i = 0; i < plan->restore_count; i++) {
+        const json_t *row = json_array_get(rows, i);
+        reader->row = i;
+        TRY(read_id(reader, json_object_get(row, "save"), "save", &plan->restores[i].save_step));
+        TRY(read_step(reader, row, &plan->restores[i].step));
+    }
+    return INSITU_OK;
+}
+
 static insitu_status read_tables(plan_reader *reader, arena *scratch) {
     TRY(read_symbols(reader));
     TRY(read_nodes(reader, scratch));
@@ -506,7 +539,9 @@ static insitu_status read_tables(plan_reader *reader, arena *scratch) {
     TRY(read_asserts(reader));
     TRY(read_report(reader));
     TRY(read_storages(reader));
-    return read_steps(reader);
+    TRY(read_steps(reader));
+    TRY(read_segments(reader));
+    return read_restores(reader);
 }
 
 insitu_status plan_read_json(const char *json, size_t size, plan **out_plan, weight_source **out_sources,

@@ -49,7 +49,8 @@ insitu_status context_read_symbols(insitu_context *context, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
         const plan_symbol *source = &plan->symbol_sources[i];
-        context->known[i] = source->source != SYMBOL_UNUSED && context->inputs[source->input].is_bound;
+        bool is_given = source->source == SYMBOL_INPUT_SIZE || source->source == SYMBOL_INPUT_VALUE;
+        context->known[i] = is_given && context->inputs[source->input].is_bound;
         if (!context->known[i]) continue;
         const bound_tensor *input = &context->inputs[source->input];
         if (source->source == SYMBOL_INPUT_SIZE)
@@ -260,7 +261,7 @@ static insitu_status fill_binding(insitu_context *context, binding *binding, ins
     TRY(bind_inputs(context, binding, diag));
     for (uint32_t i = 0; i < plan->input_count; i++) TRY(check_input(context, binding, i, diag));
     TRY(check_asserts(context, diag));
-    TRY(plan_bind(plan, context->values, &binding->arena, &binding->bound, &binding->arena_bytes, diag));
+    TRY(plan_bind(plan, 0, NULL, context->values, context->known, &binding->arena, &binding->bound, &binding->arena_bytes, diag));
     TRY(check_input_storages(context, binding, diag));
     TRY(bind_outputs(context, binding, diag));
     TRY(sum_counters(context, binding, diag));

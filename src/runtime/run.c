@@ -237,7 +237,8 @@ static insitu_status run_locked(insitu_context *context, const binding *binding,
     set_bases(context, binding, state);
     stage_inputs(context, binding);
     if (switch_on(SWITCH_POISON)) poison(context, binding);
-    backend_call call = {.bases = context->bases, .workspace = context->workspace.data};
+    uint32_t end = context->engine->plan->step_count;
+    backend_call call = {.bases = context->bases, .workspace = context->workspace.data, .end = end};
     TRY(context->backend->run(binding->prepared, &call, diag));
     context->stats = binding->totals;
     for (uint32_t i = 0; i < context->engine->plan->output_count; i++) finish_output(context, binding, state, i);

@@ -151,7 +151,7 @@ insitu_status steps_prepare(steps *steps, uint32_t threads, insitu_diag *diag) {
 }
 
 insitu_status steps_run(steps *steps, insitu_diag *diag) {
-    backend_call call = {.bases = steps->bases, .workspace = steps->workspace};
+    backend_call call = {.bases = steps->bases, .workspace = steps->workspace, .end = steps->bound.step_count};
     return backend_cpu()->run(steps->prepared, &call, diag);
 }
 

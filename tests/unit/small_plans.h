@@ -22,6 +22,9 @@ static inline plan *new_plan(void) {
     assert_int_equal(arena_array(arena, ROWS, sizeof(plan_buffer), &made->buffers), INSITU_OK);
     assert_int_equal(arena_array(arena, ROWS, sizeof(plan_assert), &made->asserts), INSITU_OK);
     assert_int_equal(arena_array(arena, ROWS, sizeof(report_row), &made->report), INSITU_OK);
+    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_segment), &made->segments), INSITU_OK);
+    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_restore), &made->restores), INSITU_OK);
+    made->segment_count = 1;
     return made;
 }
 
@@ -92,8 +95,9 @@ static inline plan_step *add_step(plan *plan, layer_kind layer, const char *name
     step->attrs = attrs;
     step->result_count = result_count;
     step->operand_count = operand_count;
-    step->state_written = step->state_moved = step->state_copied = step->weight_read = step->output_copied = zero;
-    step->extent = zero;
+    step->state_written = step->state_moved = step->state_copied = step->state_saved = zero;
+    step->extent = step->weight_read = step->output_copied = zero;
+    plan->segments[plan->segment_count - 1].end_step = plan->step_count;
     return step;
 }
 
@@ -207,13 +211,13 @@ static inline plan *make_small_plan(void) {
                                                         .message = "five is too odd",
                                                         .source = "model.py:9"};
     plan->report[plan->report_count++] =
-        (report_row){"cache", table, "index_update dim 0", sym_int(pool, 32), zero, zero, true, ""};
+        (report_row){"cache", table, "index_update dim 0", sym_int(pool, 32), zero, zero, zero, true, ""};
     plan->report[plan->report_count++] =
-        (report_row){"history", line, "elementwise", sym_int(pool, 32), sym_int(pool, 16), zero, true, ""};
+        (report_row){"history", line, "elementwise", sym_int(pool, 32), sym_int(pool, 16), zero, zero, true, ""};
     plan->report[plan->report_count++] =
         (report_row){"bias",         line,
                      "slice_update", sym_mul(pool, rows, width),
-                     zero,           sym_int(pool, 16384),
+                     zero,           sym_int(pool, 16384), zero,
                      false,          "mul_3 (model.py:41) reads the old value after the write"};
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
     return plan;

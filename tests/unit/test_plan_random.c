@@ -348,7 +348,7 @@ static void start(running *run, network *network, bool no_inplace) {
     arena_init(&run->arena);
     size_t arena_bytes = 0, workspace = 0;
     if (plan_build(network, &options, &run->plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
-    if (plan_bind(run->plan, NULL, &run->arena, &run->bound, &arena_bytes, &diag) != INSITU_OK)
+    if (plan_bind(run->plan, 0, NULL, NULL, NULL, &run->arena, &run->bound, &arena_bytes, &diag) != INSITU_OK)
         fail_msg("%s", diag.message);
     if (backend_cpu()->prepare(&run->bound, &run->arena, &run->prepared, &workspace, &diag) != INSITU_OK)
         fail_msg("%s", diag.message);
@@ -411,7 +411,7 @@ static void check_call(network *network, running *run, value *values, uint64_t s
         if (run->inputs[i])
             memcpy(run->inputs[i], values[network->inputs[i].tensor.index].data,
                    (size_t)numel_of(network, network->inputs[i].tensor) * sizeof(float));
-    backend_call call = {run->bases, run->workspace};
+    backend_call call = {.bases = run->bases, .workspace = run->workspace, .end = run->plan->step_count};
     if (backend_cpu()->run(run->prepared, &call, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     for (uint32_t i = 0; i < network->state_count; i++) {
         const value *next = &values[network->states[i].next.index];

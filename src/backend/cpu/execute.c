@@ -52,7 +52,8 @@ static void trace_step(const running *running, uint32_t index, uint32_t thread, 
     text described;
     text_init(&described);
     step_describe(step->step, &described);
-    log_printf(3, "step %u '%s' %s by %s on %u threads: %.1f us", index, step->step->step->name,
+    log_printf(3, "step %u '%s' %s by %s on %u threads: %.1f us",
+               running->program->first_step + index, step->step->step->name,
                described.data ? described.data : "", step->row ? step->row->name : "check", step->alone ? 1 : threads,
                microseconds);
     text_release(&described);
@@ -85,6 +86,31 @@ static void run_region(const running *running, const program_region *region) {
     walk_region(running, region, (uint32_t)omp_get_thread_num(), (uint32_t)omp_get_num_threads());
 }
 
+static insitu_status library_report(const program *program, uint32_t step, insitu_diag *diag) {
+    const plan_step *failed = program->steps[step].step->step;
+    FAIL(diag, INSITU_INTERNAL, "oneDNN failed to run %s of node '%s'", layer_info_of(failed->layer)->name,
+         failed->name ? failed->name : "");
+}
+
+static insitu_status run_regions(const running *running, uint32_t first, uint32_t end, uint32_t *out_failed,
+                                 insitu_diag *diag) {
+    const program *program = running->program;
+    call_state *state = running->state;
+    for (uint32_t i = 0; i < program->region_count; i++) {
+        program_region part = program->regions[i];
+        if (part.item || part.end <= first || part.first >= end) continue;
+        if (part.first < first) part.first = first;
+        if (part.end > end) part.end = end;
+        run_region(running, &part);
+        *out_failed = atomic_load(&state->failed_step);
+        if (*out_failed != NONE) return check_report(program, state, diag);
+        if (!state->library_failed) continue;
+        *out_failed = part.first;
+        return library_report(program, part.first, diag);
+    }
+    return INSITU_OK;
+}
+
 insitu_status cpu_run(const void *prepared, const backend_call *call, insitu_diag *diag) {
     const program *program = prepared;
     call_state *state = call->workspace;
@@ -92,17 +118,11 @@ insitu_status cpu_run(const void *prepared, const backend_call *call, insitu_dia
     atomic_store(&state->failed_step, NONE);
     for (uint32_t i = 0; i < program->threads; i++) state->failures[i].step = NONE;
     running running = {program, call, state};
-    for (uint32_t i = 0; i < program->region_count; i++) {
-        const program_region *region = &program->regions[i];
-        run_region(&running, region);
-        if (atomic_load(&state->failed_step) != NONE) return check_report(program, state, diag);
-        if (state->library_failed) {
-            const plan_step *step = program->steps[region->first].step->step;
-            FAIL(diag, INSITU_INTERNAL, "oneDNN failed to run %s of node '%s'", layer_info_of(step->layer)->name,
-                 step->name ? step->name : "");
-        }
-    }
-    return INSITU_OK;
+    uint32_t failed = NONE;
+    insitu_status status =
+        run_regions(&running, call->first - program->first_step, call->end - program->first_step, &failed, diag);
+    if (status != INSITU_OK && call->out_failed) *call->out_failed = program->first_step + failed;
+    return status;
 }
 
 const backend *backend_cpu(void) {

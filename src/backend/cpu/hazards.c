@@ -1,8 +1,9 @@
 /* Dependencies between steps, by byte ranges.
  *
- * An operand's range is the interval from its first to its last byte: conservative for strided views. All ARENA storages
- * are one space, at their arena offsets, because storages whose lifetimes do not meet share bytes; any other storage is
- * found by its kind and index, because two storages of a plan may name the same memory. Two accesses conflict if they
+ * An operand's range is the interval from its first to its last byte: conservative for strided views; the whole storage
+ * where the operand moves. All ARENA storages of one segment are one space, at their arena offsets, because storages
+ * whose lifetimes do not meet share bytes; any other storage is found by its kind and index, because two storages of a
+ * plan may name the same memory. Two accesses conflict if they
  * overlap, one writes, and they are not both of thread 0 alone. */
 #include "backend/cpu/hazards.h"
 
@@ -23,10 +24,14 @@ bool operand_interval(const bound_operand *operand, int64_t *out_begin, int64_t 
 static access access_of(const bound_plan *bound, const bound_operand *operand, bool writes, bool alone) {
     const plan_storage *storage = &bound->plan->storages[operand->storage];
     access access = {.writes = writes, .alone = alone};
-    if (!operand_interval(operand, &access.begin, &access.end)) access.end = INT64_MAX;
+    if (operand->moves) {
+        access.end = (int64_t)bound->storage_bytes[operand->storage];
+    } else if (!operand_interval(operand, &access.begin, &access.end)) {
+        access.end = INT64_MAX;
+    }
     if (storage->kind == STORAGE_ARENA) {
         int64_t base = (int64_t)bound->arena_offsets[operand->storage];
-        access.space = (uint64_t)STORAGE_ARENA << 32;
+        access.space = (uint64_t)STORAGE_ARENA << 32 | plan_segment_of(bound->plan, storage->first_step);
         if (access.end > access.begin) access.begin += base, access.end += base;
     } else {
         access.space = (uint64_t)storage->kind << 32 | storage->index;

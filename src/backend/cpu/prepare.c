@@ -1,11 +1,11 @@
 /* Prepares a bound plan: a kernel for each step, then regions, barriers and workspace.
  *
  * A region is a run of steps that the threads of one parallel region walk together; it is cut only around a library's
- * steps, which have threads of their own. A step too small to share is thread 0's alone. A barrier comes before a step
+ * steps, which have threads of their own, and around item steps, where the runtime reads a value. A step too small to share is thread 0's alone. A barrier comes before a step
  * only where its bytes meet those of steps since the last barrier on another thread (hazards.c).
  *
- * Checks of index values come before the first step that writes a state or an input. The first step after them that
- * reads through an index, or writes a state or an input, waits and ends the call if one has failed. */
+ * The first step after checks of index values that reads through an index, or writes a state or an input, waits and ends
+ * the run if one has failed. */
 #include "backend/cpu/hazards.h"
 #include "backend/cpu/program.h"
 
@@ -21,10 +21,11 @@ static insitu_status check_operands(const bound_plan *bound, const bound_step *s
     for (uint32_t i = 0; i < step->operand_count + step->result_count; i++) {
         const bound_operand *operand =
             i < step->operand_count ? &step->operands[i] : &step->results[i - step->operand_count];
-        int64_t begin, end;
-        if (operand->rank > MAX_RANK || operand->storage >= bound->plan->storage_count ||
-            !operand_interval(operand, &begin, &end) || begin < 0 ||
-            (uint64_t)end > bound->storage_bytes[operand->storage])
+        int64_t begin = 0, end = 0;
+        bool is_inside = operand->rank <= MAX_RANK && operand->storage < bound->plan->storage_count &&
+                         operand_interval(operand, &begin, &end) && begin >= 0 &&
+                         (uint64_t)end <= bound->storage_bytes[operand->storage];
+        if (!is_inside)
             FAIL(diag, INSITU_FORMAT, "an operand of node '%s' lies outside its storage",
                  step->step->name ? step->step->name : "");
     }
@@ -34,6 +35,10 @@ static insitu_status check_operands(const bound_plan *bound, const bound_step *s
 static insitu_status choose_kernel(program *program, const bound_step *step, program_step *out, arena *arena,
                                    size_t *whole_workspace, insitu_diag *diag) {
     out->step = step;
+    if (step_is_item(step->step)) {
+        out->alone = true;
+        return INSITU_OK;
+    }
     if (step->step->kind == STEP_CHECK_INDEX) {
         if (step->operand_count != 1 || !dtype_is_integral(step->operands[0].dtype))
             FAIL(diag, INSITU_FORMAT, "the index check of node '%s' has no integer operand",
@@ -51,6 +56,8 @@ static insitu_status choose_kernel(program *program, const bound_step *step, pro
 }
 
 static bool is_whole(const program_step *step) { return step->row && step->row->maker->make; }
+static bool is_item(const program_step *step) { return step_is_item(step->step->step); }
+static bool is_region_alone(const program_step *step) { return is_whole(step) || is_item(step); }
 
 /* True if a result lies in memory that outlives the call. */
 static bool writes_state(const bound_plan *bound, const bound_step *step) {
@@ -70,7 +77,7 @@ static insitu_status place_barriers(program *program, const program_region *regi
     hazards_clear(hazards);
     for (uint32_t i = region->first; i < region->end; i++) {
         program_step *step = &program->steps[i];
-        if (!step->row) *unchecked = true;
+        if (!step->row && !region->item) *unchecked = true;
         step->test = *unchecked && step->row && (reads_index(step) || writes_state(bound, step->step));
         if (step->test) *unchecked = false;
         step->wait = step->test;
@@ -87,13 +94,15 @@ static insitu_status make_regions(program *program, const bound_plan *bound, are
         program_region *region = &program->regions[program->region_count++];
         region->first = at;
         region->whole = is_whole(&program->steps[at]);
+        region->item = is_item(&program->steps[at]);
+        bool cut = region->whole || region->item;
         int64_t shared = 0;
         do {
             if (!program->steps[at].alone) shared += step_work(program->steps[at].step) / 8;
             at++;
-        } while (!region->whole && at < program->step_count && !is_whole(&program->steps[at]));
+        } while (!cut && at < program->step_count && !is_region_alone(&program->steps[at]));
         region->end = at;
-        region->threads = region->whole || shared * 8 < REGION_WORK ? 1 : program->threads;
+        region->threads = cut || shared * 8 < REGION_WORK ? 1 : program->threads;
         TRY(place_barriers(program, region, bound, &unchecked, &hazards));
     }
     return INSITU_OK;
@@ -140,6 +149,7 @@ insitu_status cpu_prepare_threads(const bound_plan *bound, uint32_t threads, are
     program *program;
     TRY(arena_array(arena, 1, sizeof(*program), &program));
     program->threads = threads;
+    program->first_step = bound->first_step;
     program->trace = switch_on(SWITCH_TRACE);
     insitu_status status = prepare_steps(program, bound, arena, out_workspace_bytes, diag);
     if (status == INSITU_OK)

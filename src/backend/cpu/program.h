@@ -7,7 +7,7 @@
 
 typedef struct program_step {
     const bound_step *step;
-    const kernel_row *row; /* NULL: CHECK_INDEX */
+    const kernel_row *row; /* NULL: CHECK_INDEX, or an item, which the runtime reads */
     void *data;            /* of the row's maker */
     bool alone;            /* thread 0 runs it alone */
     bool wait;             /* a barrier comes first */
@@ -17,12 +17,14 @@ typedef struct program_step {
 typedef struct program_region { /* steps [first, end) */
     uint32_t first, end, threads;
     bool whole; /* one step of a library that has threads of its own */
+    bool item;  /* one item step: nothing to do, but runs may end here */
 } program_region;
 
 typedef struct program { /* immutable */
     program_step *steps;
     program_region *regions;
     uint32_t step_count, region_count;
+    uint32_t first_step;     /* what the plan calls steps[0] */
     uint32_t threads;        /* at most, in any region */
     size_t thread_workspace; /* bytes of each thread */
     size_t workspace_offset; /* of thread 0's in the call's workspace */
