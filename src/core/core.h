@@ -155,7 +155,8 @@ enum layer_traits {
     TRAIT_INDEXED = 1 << 4,     /* has integer index operands that must lie in an extent (layer_index_operands) */
     TRAIT_ASSEMBLE = 1 << 5,    /* the result is made of whole operands, each of which may be produced in its part */
     TRAIT_PRODUCT = 1 << 6,     /* may be run by oneDNN */
-    TRAIT_HOST = 1 << 7         /* reads a tensor's value into a symbol */
+    TRAIT_HOST = 1 << 7,        /* reads a tensor's value into a symbol */
+    TRAIT_PART = 1 << 8         /* an update whose source is stored into a view of the result, and nothing else */
 };
 typedef enum op_kind {
 #define OP(id, name, group) OP_##id,

@@ -1,13 +1,19 @@
 /* Inference of updates: the result is operand 0's type; the source must have exactly the sizes of what it replaces. */
 #include "network/network_int.h"
 
-insitu_status infer_SLICE_UPDATE(const infer_call *call) {
-    shape slice;
+static insitu_status infer_part_update(const infer_call *call, insitu_status (*part_shape)(const infer_call *, shape *)) {
+    shape part;
     TRY(infer_same_dtypes(call, 0, 2));
-    TRY(infer_slice_shape(call, &slice));
+    TRY(part_shape(call, &part));
     infer_as_operand(call, 0);
-    return infer_same_shape(call, &slice, &infer_operand(call, 1)->shape, "size of the source");
+    return infer_same_shape(call, &part, &infer_operand(call, 1)->shape, "size of the source");
 }
+
+insitu_status infer_SLICE_UPDATE(const infer_call *call) { return infer_part_update(call, infer_slice_shape); }
+
+insitu_status infer_DIAGONAL_UPDATE(const infer_call *call) { return infer_part_update(call, infer_diagonal_shape); }
+
+insitu_status infer_AS_STRIDED_UPDATE(const infer_call *call) { return infer_part_update(call, infer_strided_shape); }
 
 insitu_status infer_INDEX_UPDATE(const infer_call *call) {
     shape part;

@@ -1,4 +1,4 @@
-/* Inference of views: reshape, permute, slice, expand, diagonal, unfold. */
+/* Inference of views: reshape, permute, slice, expand, diagonal, unfold, as_strided, bitcast. */
 #include "network/network_int.h"
 
 insitu_status infer_RESHAPE(const infer_call *call) {
@@ -69,24 +69,28 @@ insitu_status infer_EXPAND(const infer_call *call) {
     return INSITU_OK;
 }
 
-insitu_status infer_DIAGONAL(const infer_call *call) {
-    const network_tensor *x = infer_operand(call, 0);
+insitu_status infer_diagonal_shape(const infer_call *call, shape *out) {
+    const shape *x = &infer_operand(call, 0)->shape;
     uint32_t dim1, dim2;
     int64_t offset;
     TRY(infer_dim(call, ATTR_DIM1, &dim1));
     TRY(infer_dim(call, ATTR_DIM2, &dim2));
     TRY(infer_int(call, ATTR_OFFSET, INT32_MIN, INT32_MAX, &offset));
     if (dim1 == dim2) return infer_fail(call, INSITU_ARG, "dim1 and dim2 must differ");
-    shape *result = &call->results[0].shape;
-    call->results[0].dtype = x->dtype;
-    for (uint32_t i = 0; i < x->shape.rank; i++) {
-        if (i != dim1 && i != dim2) result->sizes[result->rank++] = x->shape.sizes[i];
+    out->rank = 0;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        if (i != dim1 && i != dim2) out->sizes[out->rank++] = x->sizes[i];
     }
     sym zero = sym_int(call->pool, 0);
-    sym rows = sym_sub(call->pool, x->shape.sizes[dim1], sym_int(call->pool, offset < 0 ? -offset : 0));
-    sym columns = sym_sub(call->pool, x->shape.sizes[dim2], sym_int(call->pool, offset > 0 ? offset : 0));
-    result->sizes[result->rank++] = sym_max(call->pool, zero, sym_min(call->pool, rows, columns));
+    sym rows = sym_sub(call->pool, x->sizes[dim1], sym_int(call->pool, offset < 0 ? -offset : 0));
+    sym columns = sym_sub(call->pool, x->sizes[dim2], sym_int(call->pool, offset > 0 ? offset : 0));
+    out->sizes[out->rank++] = sym_max(call->pool, zero, sym_min(call->pool, rows, columns));
     return INSITU_OK;
+}
+
+insitu_status infer_DIAGONAL(const infer_call *call) {
+    call->results[0].dtype = infer_operand(call, 0)->dtype;
+    return infer_diagonal_shape(call, &call->results[0].shape);
 }
 
 insitu_status infer_UNFOLD(const infer_call *call) {
@@ -104,5 +108,53 @@ insitu_status infer_UNFOLD(const infer_call *call) {
     sym windows = sym_floordiv(call->pool, last, sym_int(call->pool, step));
     result->sizes[dim] = sym_add(call->pool, windows, sym_int(call->pool, 1));
     result->sizes[result->rank++] = sym_int(call->pool, size);
+    return INSITU_OK;
+}
+
+/* The last element that the view reaches lies in x. */
+insitu_status infer_strided_shape(const infer_call *call, shape *out) {
+    attr sizes = infer_attr(call, ATTR_SIZES), strides = infer_attr(call, ATTR_STRIDES);
+    sym end = infer_attr(call, ATTR_OFFSET).value, one = sym_int(call->pool, 1);
+    bool empty = false;
+    TRY(infer_rank(call, 0, 1));
+    if (sizes.list.count != strides.list.count) {
+        return infer_fail(call, INSITU_SHAPE, "%u sizes and %u strides", sizes.list.count, strides.list.count);
+    }
+    TRY(infer_size(call, end, 0, "offset"));
+    out->rank = sizes.list.count;
+    for (uint32_t i = 0; i < out->rank; i++) {
+        int64_t size;
+        TRY(infer_size(call, sizes.list.items[i], 0, "size"));
+        TRY(infer_size(call, strides.list.items[i], 0, "stride"));
+        out->sizes[i] = sizes.list.items[i];
+        empty |= sym_constant(call->pool, out->sizes[i], &size) && size == 0;
+        sym steps = sym_sub(call->pool, out->sizes[i], one);
+        end = sym_add(call->pool, end, sym_mul(call->pool, steps, strides.list.items[i]));
+    }
+    if (empty) return INSITU_OK;
+    return infer_at_most(call, sym_add(call->pool, end, one), infer_operand(call, 0)->shape.sizes[0], "extent");
+}
+
+insitu_status infer_AS_STRIDED(const infer_call *call) {
+    call->results[0].dtype = infer_operand(call, 0)->dtype;
+    return infer_strided_shape(call, &call->results[0].shape);
+}
+
+insitu_status infer_BITCAST(const infer_call *call) {
+    const network_tensor *x = infer_operand(call, 0);
+    dtype type = infer_attr(call, ATTR_DTYPE).dtype;
+    uint32_t from = dtype_size(x->dtype), to = dtype_size(type), last = x->shape.rank - 1;
+    infer_as_operand(call, 0);
+    call->results[0].dtype = type;
+    if (from == to) return INSITU_OK;
+    if (x->shape.rank == 0) return infer_fail(call, INSITU_SHAPE, "a 0-d tensor has no dimension to resize");
+    sym *size = &call->results[0].shape.sizes[last];
+    if (from > to) {
+        *size = sym_mul(call->pool, *size, sym_int(call->pool, from / to));
+        return INSITU_OK;
+    }
+    sym ratio = sym_int(call->pool, to / from);
+    TRY(infer_equal(call, sym_mod(call->pool, *size, ratio), sym_int(call->pool, 0), "rest of the last size"));
+    *size = sym_floordiv(call->pool, *size, ratio);
     return INSITU_OK;
 }

@@ -55,6 +55,8 @@ MUST_CHECK insitu_status infer_rank(const infer_call *call, uint32_t operand, ui
 void infer_as_operand(const infer_call *call, uint32_t result);
 /* Sizes of x[:, start:end:step] along dim, from the attributes of that name. */
 MUST_CHECK insitu_status infer_slice_shape(const infer_call *call, shape *out);
+MUST_CHECK insitu_status infer_diagonal_shape(const infer_call *call, shape *out);
+MUST_CHECK insitu_status infer_strided_shape(const infer_call *call, shape *out);
 /* Sizes of x[indices], from the attribute dims and the index operands, which begin at operand first. */
 MUST_CHECK insitu_status infer_index_shape(const infer_call *call, uint32_t first, shape *out);
 

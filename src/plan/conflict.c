@@ -54,7 +54,7 @@ static insitu_status add_layer_writes(planner *planner, uint32_t index, const te
     const layer_plan *decided = &planner->layers[index];
     if (layer->kind == LAYER_EMPTY) return INSITU_OK;
     if (layer_is_copy(planner, index) && decided->takes_operand) return INSITU_OK;
-    bool by_parts = layer->kind == LAYER_CONCAT || (layer->kind == LAYER_SLICE_UPDATE && decided->takes_operand);
+    bool by_parts = layer->kind == LAYER_CONCAT || (kind_has(layer->kind, TRAIT_PART) && decided->takes_operand);
     if (!by_parts) return add_write(planner, decided->node, result);
     for (uint32_t i = layer->kind == LAYER_CONCAT ? 0 : 1; i < layer->operand_count; i++) {
         tensor_type part;
@@ -212,7 +212,7 @@ static insitu_status order_parts(planner *planner, uint32_t root, bool *out_ok, 
     uint32_t index = planner->network->tensors[root].producer.index;
     const layer *layer = planner_layer(planner, index);
     const layer_plan *decided = &planner->layers[index];
-    if (layer->kind != LAYER_SLICE_UPDATE || !decided->takes_operand || !decided->in_part[1]) return INSITU_OK;
+    if (!kind_has(layer->kind, TRAIT_PART) || !decided->takes_operand || !decided->in_part[1]) return INSITU_OK;
     base_kind ignored, source_base;
     const tensor_plan *source = planner_tensor(planner, layer->operands[1]);
     TRY(find_content(planner, planner->tensors[layer->operands[0].index].root.index, &work->content, &ignored));

@@ -206,7 +206,7 @@ static insitu_status emit_layer(emitter *emitter, uint32_t index) {
     }
     if (layer->kind == LAYER_CONCAT) return emit_parts(emitter, index, &results[0], 0);
     if (kind_has(layer->kind, TRAIT_UPDATE) && !decided->takes_operand) TRY(emit_whole(emitter, index, &results[0]));
-    if (layer->kind == LAYER_SLICE_UPDATE) return emit_parts(emitter, index, &results[0], 1);
+    if (kind_has(layer->kind, TRAIT_PART)) return emit_parts(emitter, index, &results[0], 1);
     return emit_layer_step(emitter, index, results);
 }
 

@@ -25,7 +25,7 @@ static void mark_makers(const planner *planner, tensor_id tensor, bitset *makers
         const layer *layer = planner_layer(planner, index);
         if (bitset_has(makers, planner->layers[index].node)) return;
         bitset_add(makers, planner->layers[index].node);
-        if (layer->kind == LAYER_SLICE_UPDATE) {
+        if (kind_has(layer->kind, TRAIT_PART)) {
             tensor_id source = planner_tensor(planner, layer->operands[1])->root;
             if (!planner_tensor(planner, source)->fixed) bitset_add(makers, tensor_node(planner, source));
         }

@@ -79,6 +79,31 @@ static void view_diagonal(sym_pool *pool, const network *network, const layer *l
     out->offset = sym_add(pool, in->offset, sym_mul(pool, sym_int(pool, shift >= 0 ? shift : -shift), step));
 }
 
+/* Over the one dimension of in. */
+static void view_strided(sym_pool *pool, const layer *layer, const tensor_type *in, tensor_type *out) {
+    attr strides = layer_attr(layer, ATTR_STRIDES);
+    out->offset = sym_add(pool, in->offset, sym_mul(pool, layer_sym(layer, ATTR_OFFSET), in->strides[0]));
+    for (uint32_t i = 0; i < strides.list.count; i++)
+        out->strides[i] = sym_mul(pool, strides.list.items[i], in->strides[0]);
+}
+
+/* The operand's strides in elements of another size; only where they are whole. */
+static bool view_bits(sym_pool *pool, const tensor_type *in, dtype type, tensor_type *out) {
+    uint32_t from = dtype_size(in->dtype), to = dtype_size(type), rank = in->shape.rank;
+    out->dtype = type;
+    for (uint32_t i = 0; i < rank; i++) out->strides[i] = in->strides[i];
+    if (from == to) return true;
+    if (!sym_same(in->strides[rank - 1], sym_int(pool, 1)) && !is_one(pool, in->shape.sizes[rank - 1])) return false;
+    sym ratio = sym_int(pool, from > to ? from / to : to / from);
+    for (uint32_t i = 0; i <= rank; i++) {
+        sym *number = i == rank ? &out->offset : &out->strides[i];
+        if (from < to && i + 1 != rank && !sym_same(sym_mod(pool, *number, ratio), sym_int(pool, 0))) return false;
+        *number = from > to ? sym_mul(pool, *number, ratio) : sym_floordiv(pool, *number, ratio);
+    }
+    out->strides[rank - 1] = sym_int(pool, 1);
+    return true;
+}
+
 bool layout_view(sym_pool *pool, const network *network, const layer *layer, const tensor_type *in, tensor_type *out) {
     const network_tensor *result = network_tensor_of(network, layer->results[0]);
     tensor_type view = {.dtype = in->dtype, .offset = in->offset};
@@ -108,6 +133,10 @@ bool layout_view(sym_pool *pool, const network *network, const layer *layer, con
         view.strides[in->shape.rank] = in->strides[dim];
         break;
     }
+    case LAYER_AS_STRIDED: view_strided(pool, layer, in, &view); break;
+    case LAYER_BITCAST:
+        if (!view_bits(pool, in, result->dtype, &view)) return false;
+        break;
     default: return false;
     }
     view.shape = result->shape;
@@ -141,19 +170,46 @@ bool layout_unview(sym_pool *pool, const network *network, const layer *layer, c
 bool layout_part(sym_pool *pool, const network *network, const layer *layer, uint32_t operand,
                  const tensor_type *result, tensor_type *out) {
     *out = *result;
-    uint32_t dim = (uint32_t)layer_attr_int(network, layer, ATTR_DIM);
     out->shape = network_tensor_of(network, layer->operands[operand])->shape;
-    if (layer->kind == LAYER_SLICE_UPDATE) {
-        tensor_type part;
-        view_slice(pool, layer, dim, result, &part);
+    if (layer_info_of(layer->kind)->traits & TRAIT_PART) {
+        tensor_type part = {.dtype = result->dtype, .offset = result->offset};
+        if (layer->kind == LAYER_SLICE_UPDATE)
+            view_slice(pool, layer, (uint32_t)layer_attr_int(network, layer, ATTR_DIM), result, &part);
+        if (layer->kind == LAYER_DIAGONAL_UPDATE) view_diagonal(pool, network, layer, result, &part);
+        if (layer->kind == LAYER_AS_STRIDED_UPDATE) view_strided(pool, layer, result, &part);
         part.shape = out->shape;
         *out = part;
         return operand == 1;
     }
+    uint32_t dim = (uint32_t)layer_attr_int(network, layer, ATTR_DIM);
     if (layer->kind != LAYER_CONCAT) return false;
     sym start = sym_int(pool, 0);
     for (uint32_t i = 0; i < operand; i++)
         start = sym_add(pool, start, network_tensor_of(network, layer->operands[i])->shape.sizes[dim]);
     out->offset = sym_add(pool, result->offset, sym_mul(pool, start, result->strides[dim]));
+    return true;
+}
+
+/* Sufficient: sorted by stride, each dimension steps over all that the smaller ones reach. */
+bool layout_is_apart(const sym_pool *pool, const tensor_type *type) {
+    int64_t sizes[MAX_RANK], strides[MAX_RANK], reach = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < type->shape.rank; i++) {
+        int64_t size, stride;
+        if (!sym_constant(pool, type->shape.sizes[i], &size) || !sym_constant(pool, type->strides[i], &stride))
+            return false;
+        if (size <= 1) continue;
+        uint32_t at = count++;
+        for (; at > 0 && strides[at - 1] > stride; at--) {
+            sizes[at] = sizes[at - 1];
+            strides[at] = strides[at - 1];
+        }
+        sizes[at] = size;
+        strides[at] = stride;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (strides[i] <= reach) return false;
+        reach += (sizes[i] - 1) * strides[i];
+    }
     return true;
 }

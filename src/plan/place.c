@@ -107,6 +107,7 @@ static insitu_status pull_part(planner *planner, uint32_t index, uint32_t operan
     conflict ignored;
     bool done;
     if (!layout_part(planner->pool, planner->network, layer, operand, &place->type, &part.type)) return INSITU_OK;
+    if (layer->kind == LAYER_AS_STRIDED_UPDATE && !layout_is_apart(planner->pool, &part.type)) return INSITU_OK;
     plan_mark mark = planner_mark(planner);
     TRY(planner_set(planner, in_part, true));
     TRY(place_at_depth(planner, layer->operands[operand], &part, depth + 1, &done, &ignored));
@@ -152,7 +153,7 @@ static insitu_status pull(planner *planner, uint32_t index, const plan_operand *
         if (fits) TRY(pull_operand(planner, index, &operand, depth, out_ok, out_conflict));
         if (!*out_ok) return INSITU_OK;
     }
-    if (layer->kind == LAYER_SLICE_UPDATE && planner->layers[index].takes_operand)
+    if (kind_has(layer->kind, TRAIT_PART) && planner->layers[index].takes_operand)
         TRY(pull_part(planner, index, 1, place, depth));
     for (uint32_t i = 0; layer->kind == LAYER_CONCAT && i < layer->operand_count; i++)
         TRY(pull_part(planner, index, i, place, depth));

@@ -22,6 +22,8 @@ bool layout_part(sym_pool *pool, const network *network, const layer *layer, uin
                  const tensor_type *result, tensor_type *out);
 /* The same elements in row-major order under other sizes. */
 bool layout_reshape(sym_pool *pool, const tensor_type *in, const shape *shape, tensor_type *out);
+/* No two elements share memory, for certain: true only for constant layouts. */
+bool layout_is_apart(const sym_pool *pool, const tensor_type *type);
 sym layout_bytes(sym_pool *pool, const tensor_type *type); /* elements times their size */
 
 /* ---- regions (region.c) ---- */

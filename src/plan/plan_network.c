@@ -58,7 +58,7 @@ static void fix_tensor(planner *planner, tensor_id tensor, uint32_t storage, con
 }
 
 static bool view_repeats(planner *planner, const layer *layer) {
-    if (layer->kind == LAYER_UNFOLD) return true;
+    if (layer->kind == LAYER_UNFOLD || layer->kind == LAYER_AS_STRIDED) return true;
     if (layer->kind != LAYER_EXPAND) return false;
     return !shape_same(&network_tensor_of(planner->network, layer->operands[0])->shape,
                        &network_tensor_of(planner->network, layer->results[0])->shape);

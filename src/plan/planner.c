@@ -51,7 +51,8 @@ bool tensor_is_root(const planner *planner, tensor_id tensor) {
 
 bool layer_is_copy(const planner *planner, uint32_t layer) {
     layer_kind kind = planner_layer(planner, layer)->kind;
-    return kind == LAYER_COPY || (kind_has(kind, TRAIT_VIEW) && !planner->layers[layer].makes_view);
+    bool moves = kind_has(kind, TRAIT_VIEW) && kind != LAYER_BITCAST;
+    return kind == LAYER_COPY || (moves && !planner->layers[layer].makes_view);
 }
 
 insitu_status order_after_symbols(planner *planner, sym expression, uint32_t node, bool *out_possible) {
