@@ -47,7 +47,8 @@ typedef struct bound_patch {
 typedef struct bound_plan { /* a segment of a plan, or its restores, with numbers for its symbols */
     const plan *plan;
     const bound_step *steps;
-    uint32_t first_step, step_count; /* steps[i] is the plan's step first_step + i (of restores: its restore first_step + i) */
+    uint32_t first_step,
+        step_count; /* steps[i] is the plan's step first_step + i (of restores: its restore first_step + i) */
     bound_patch *patches;
     uint32_t patch_count;
     const size_t *storage_bytes; /* of each storage of the plan */
@@ -86,8 +87,8 @@ void strided_copy(dtype type, uint32_t rank, const int64_t *sizes, void *target,
 void dense_strides(uint32_t rank, const int64_t *sizes, int64_t *out_strides);
 
 typedef struct backend_call {
-    void *const *bases; /* address of each storage of the plan; NULL for one that no step uses */
-    void *workspace;    /* as many bytes as prepare asked for, aligned to 64 */
+    void *const *bases;   /* address of each storage of the plan; NULL for one that no step uses */
+    void *workspace;      /* as many bytes as prepare asked for, aligned to 64 */
     uint32_t first, end;  /* the steps to run, numbered as bound_plan numbers them */
     uint32_t *out_failed; /* on failure: the step that failed; NULL allowed */
 } backend_call;

@@ -130,7 +130,7 @@ typedef struct plan_assert { /* checked as soon as its symbols are known: before
 typedef struct report_row { /* the in-place report */
     const char *name;       /* state or input */
     tensor_type type;
-    const char *update;         /* "index_update dim 2" */
+    const char *update;                /* "index_update dim 2" */
     sym written, moved, copied, saved; /* bytes a call */
     bool in_place;
     const char *reason; /* of a copy: one clause that names the reader or the conflict, with its source; else "" */

@@ -143,7 +143,8 @@ static insitu_status bind_attrs(binder *binder, const plan_step *step, uint32_t 
         bool late;
         attrs[i].kind = ATTR_KIND_SYM;
         TRY(evaluate_late(binder, attr->value, &attrs[i].value, &late));
-        if (late) TRY(add_patch(binder, (bound_patch){attr->value, PATCH_ATTR, {.number = &attrs[i].value}, step->name}));
+        if (late)
+            TRY(add_patch(binder, (bound_patch){attr->value, PATCH_ATTR, {.number = &attrs[i].value}, step->name}));
     }
     return INSITU_OK;
 }

@@ -3,26 +3,13 @@
  * their storages when the symbols are bound (plan_bind.c).
  *
  * Faults are collected; the first ten make the sentence. */
-#include "core/backend.h"
+#include "core/plan_checker.h"
 
 #include <inttypes.h>
 
 enum { FAULTS_SHOWN = 10 };
 
-typedef struct plan_checker {
-    plan *plan;
-    arena scratch;
-    text faults;
-    uint32_t fault_count;
-    char where[192];       /* what is being checked */
-    bitset unbound;        /* expressions over symbols without a source */
-    bool *storage_is_good; /* of each storage: its own row has no fault */
-    bool written_before;   /* a step so far writes a state or an input */
-} plan_checker;
-
-static void fault(plan_checker *checker, const char *format, ...) PRINTF_LIKE(2, 3);
-
-static void fault(plan_checker *checker, const char *format, ...) {
+void fault(plan_checker *checker, const char *format, ...) {
     if (checker->fault_count++ >= FAULTS_SHOWN) return;
     text *faults = &checker->faults;
     text_printf(faults, "%s%s: ", checker->fault_count > 1 ? "; " : "", checker->where);
@@ -32,10 +19,7 @@ static void fault(plan_checker *checker, const char *format, ...) {
     va_end(arguments);
 }
 
-static void at(plan_checker *checker, const char *format, ...) PRINTF_LIKE(2, 3);
-
-/* What the faults that follow are about. */
-static void at(plan_checker *checker, const char *format, ...) {
+void fault_at(plan_checker *checker, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(checker->where, sizeof(checker->where), format, arguments);
@@ -43,41 +27,52 @@ static void at(plan_checker *checker, const char *format, ...) {
     if (length < 0) checker->where[0] = 0;
 }
 
-static const char *shown(const char *name) { return name ? name : "?"; }
-
 /* ---- expressions ---- */
 
-/* Marks the nodes whose value is unknown when a call begins: those over symbols without a source. */
-static insitu_status mark_unbound(plan_checker *checker) {
-    const sym_pool *pool = &checker->plan->symbols;
-    TRY(bitset_create(&checker->scratch, pool->node_count, &checker->unbound));
+static uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+static insitu_status find_ready(plan_checker *checker) {
+    const plan *plan = checker->plan;
+    const sym_pool *pool = &plan->symbols;
+    TRY(arena_array(&checker->scratch, pool->node_count, sizeof(uint32_t), &checker->ready));
+    TRY(arena_array(&checker->scratch, pool->node_count, sizeof(uint32_t), &checker->size_ready));
     for (uint32_t id = 0; id < pool->node_count; id++) {
         sym node = {id};
-        uint32_t symbol = sym_symbol_index(pool, node);
-        bool is_unbound = symbol != NONE && checker->plan->symbol_sources[symbol].source == SYMBOL_UNUSED;
-        for (uint32_t i = 0; i < sym_arg_count(pool, node); i++) {
-            sym argument = sym_arg(pool, node, i);
-            is_unbound = is_unbound || argument.id >= id || bitset_has(&checker->unbound, argument.id);
+        uint32_t symbol = sym_symbol_index(pool, node), ready = 0, size_ready = 0;
+        if (symbol != NONE) {
+            const plan_symbol *source = &plan->symbol_sources[symbol];
+            if (source->source == SYMBOL_UNUSED) ready = size_ready = NONE;
+            if (source->source == SYMBOL_STEP) ready = source->step + 1;
+            if (source->source == SYMBOL_STEP) size_ready = source->in_sizes ? ready : NONE;
         }
-        if (is_unbound) bitset_add(&checker->unbound, id);
+        for (uint32_t i = 0; i < sym_arg_count(pool, node); i++) {
+            uint32_t argument = sym_arg(pool, node, i).id;
+            ready = later(ready, argument < id ? checker->ready[argument] : NONE);
+            size_ready = later(size_ready, argument < id ? checker->size_ready[argument] : NONE);
+        }
+        checker->ready[id] = ready;
+        checker->size_ready[id] = size_ready;
     }
     return INSITU_OK;
 }
 
-static bool check_sym(plan_checker *checker, sym value, const char *what) {
+bool check_sym(plan_checker *checker, sym value, const char *what) {
     if (value.id >= checker->plan->symbols.node_count) {
         fault(checker, "%s is no expression of the plan", what);
         return false;
     }
-    if (bitset_has(&checker->unbound, value.id)) {
+    if (checker->ready[value.id] == NONE) {
         fault(checker, "%s depends on a symbol that has no source", what);
         return false;
     }
     return true;
 }
 
-/* An integer expression; a constant one is at least lowest. */
-static bool check_int(plan_checker *checker, sym value, int64_t lowest, const char *what) {
+void check_known(plan_checker *checker, const uint32_t *ready, sym value, uint32_t limit, const char *what) {
+    if (ready[value.id] > limit) fault(checker, "%s needs a value that is not known by then", what);
+}
+
+bool check_int(plan_checker *checker, sym value, int64_t lowest, const char *what) {
     if (!check_sym(checker, value, what)) return false;
     const sym_pool *pool = &checker->plan->symbols;
     if (sym_kind_of(pool, value) != SYM_KIND_INT) {
@@ -130,7 +125,7 @@ static bool fits_in(const sym_pool *pool, const tensor_type *type, size_t size) 
     return dense <= INT64_MAX;
 }
 
-static bool check_operand(plan_checker *checker, const plan_operand *operand, const char *what) {
+bool check_operand(plan_checker *checker, const plan_operand *operand, const char *what) {
     const plan *plan = checker->plan;
     if (operand->storage >= plan->storage_count) {
         fault(checker, "%s has no storage", what);
@@ -152,10 +147,10 @@ static bool check_operand(plan_checker *checker, const plan_operand *operand, co
 
 static void check_counts(plan_checker *checker) {
     const plan *plan = checker->plan;
-    at(checker, "plan");
-    const uint32_t counts[] = {plan->weight_count, plan->storage_count, plan->step_count,   plan->input_count,
-                               plan->output_count, plan->state_count,   plan->assert_count, plan->state_storage_count,
-                               plan->report_count, plan->buffer_count};
+    fault_at(checker, "plan");
+    const uint32_t counts[] = {plan->weight_count, plan->storage_count, plan->step_count,    plan->input_count,
+                               plan->output_count, plan->state_count,   plan->assert_count,  plan->state_storage_count,
+                               plan->report_count, plan->buffer_count,  plan->segment_count, plan->restore_count};
     for (size_t i = 0; i < COUNT_OF(counts); i++)
         if (counts[i] > MAX_NODES) fault(checker, "a table has %u rows", counts[i]);
     if (plan->symbols.symbol_count && !plan->symbol_sources) fault(checker, "its symbols have no sources");
@@ -168,35 +163,65 @@ static dtype number_dtype(sym_kind kind) {
 
 static bool is_number_dtype(dtype type) { return type == DTYPE_I64 || type == DTYPE_F64 || type == DTYPE_BOOL; }
 
+static void check_input_symbol(plan_checker *checker, uint32_t index) {
+    const plan *plan = checker->plan;
+    const plan_symbol *symbol = &plan->symbol_sources[index];
+    sym_kind kind = plan->symbols.symbols[index].kind;
+    if (symbol->input >= plan->input_count) {
+        fault(checker, "it comes from an input that does not exist");
+        return;
+    }
+    const plan_input *input = &plan->inputs[symbol->input];
+    bool is_tensor = !input->is_scalar && !input->is_none;
+    if (symbol->source == SYMBOL_INPUT_VALUE && (!input->is_scalar || number_dtype(kind) != input->type.dtype))
+        fault(checker, "it is the value of an input that is not a number of its kind");
+    if (symbol->source == SYMBOL_INPUT_SIZE && kind != SYM_KIND_INT) fault(checker, "it is a size, but no integer");
+    if (symbol->source == SYMBOL_INPUT_SIZE &&
+        (!is_tensor || symbol->dim >= input->type.shape.rank || symbol->dim >= MAX_RANK))
+        fault(checker, "it is a size that its input does not have");
+}
+
+static bool is_item_of(const plan *plan, const plan_step *step, uint32_t symbol) {
+    uint32_t index = layer_attr_index(LAYER_ITEM, ATTR_SYMBOL);
+    if (!step_is_item(step) || !step->attrs || step->attrs[index].kind != ATTR_KIND_SYM) return false;
+    sym value = step->attrs[index].value;
+    return value.id < plan->symbols.node_count && sym_symbol_index(&plan->symbols, value) == symbol;
+}
+
 static void check_symbols(plan_checker *checker) {
     const plan *plan = checker->plan;
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
         const plan_symbol *symbol = &plan->symbol_sources[i];
-        at(checker, "symbol '%s'", shown(plan->symbols.symbols[i].name));
-        if (symbol->source == SYMBOL_UNUSED) continue;
-        if (symbol->source != SYMBOL_INPUT_SIZE && symbol->source != SYMBOL_INPUT_VALUE) {
+        fault_at(checker, "symbol '%s'", shown(plan->symbols.symbols[i].name));
+        if (symbol->source == SYMBOL_INPUT_SIZE || symbol->source == SYMBOL_INPUT_VALUE)
+            check_input_symbol(checker, i);
+        else if (symbol->source == SYMBOL_STEP &&
+                 (symbol->step >= plan->step_count || !is_item_of(plan, &plan->steps[symbol->step], i)))
+            fault(checker, "it comes from a step that does not read it");
+        else if (symbol->source != SYMBOL_STEP && symbol->source != SYMBOL_UNUSED)
             fault(checker, "its source is unknown");
-        } else if (symbol->input >= plan->input_count) {
-            fault(checker, "it comes from an input that does not exist");
-        } else {
-            const plan_input *input = &plan->inputs[symbol->input];
-            bool is_tensor = !input->is_scalar && !input->is_none;
-            if (symbol->source == SYMBOL_INPUT_VALUE &&
-                (!input->is_scalar || number_dtype(plan->symbols.symbols[i].kind) != input->type.dtype))
-                fault(checker, "it is the value of an input that is not a number of its kind");
-            if (symbol->source == SYMBOL_INPUT_SIZE && plan->symbols.symbols[i].kind != SYM_KIND_INT)
-                fault(checker, "it is a size, but no integer");
-            if (symbol->source == SYMBOL_INPUT_SIZE &&
-                (!is_tensor || symbol->dim >= input->type.shape.rank || symbol->dim >= MAX_RANK))
-                fault(checker, "it is a size that its input does not have");
-        }
     }
+}
+
+/* The segments are all steps, in order. */
+static bool check_segments(plan_checker *checker) {
+    const plan *plan = checker->plan;
+    uint32_t next = 0;
+    bool good = plan->segment_count > 0;
+    for (uint32_t i = 0; i < plan->segment_count; i++) {
+        good = good && plan->segments[i].first_step == next && plan->segments[i].end_step >= next;
+        next = plan->segments[i].end_step;
+    }
+    fault_at(checker, "plan");
+    if (!good || next != plan->step_count) fault(checker, "its segments are not its steps in order");
+    if (plan->first_write > plan->step_count) fault(checker, "its first write is step %u", plan->first_write);
+    return checker->fault_count == 0;
 }
 
 static void check_weights(plan_checker *checker) {
     const plan *plan = checker->plan;
     for (uint32_t i = 0; i < plan->weight_count; i++) {
-        at(checker, "weight %u", i);
+        fault_at(checker, "weight %u", i);
         if (!plan->weights[i].name) fault(checker, "it has no name");
         if ((uint32_t)plan->weights[i].dtype >= DTYPE_COUNT) fault(checker, "its dtype is unknown");
         if (plan->weights[i].size > INT64_MAX) fault(checker, "it is too large");
@@ -223,12 +248,13 @@ static bool check_fixed_storage(plan_checker *checker, const plan_storage *stora
 static bool check_storage(plan_checker *checker, uint32_t id) {
     const plan *plan = checker->plan;
     const plan_storage *storage = &plan->storages[id];
-    at(checker, "storage %u", id);
+    fault_at(checker, "storage %u", id);
     if (!check_int(checker, storage->bytes, 0, "its size")) return false;
     switch (storage->kind) {
     case STORAGE_WEIGHT: return check_fixed_storage(checker, storage, plan->weight_count, "weight");
     case STORAGE_STATE: return check_fixed_storage(checker, storage, plan->state_storage_count, "state");
     case STORAGE_INPUT:
+        check_known(checker, checker->size_ready, storage->bytes, 0, "its size");
         if (storage->index < plan->input_count && plan->inputs[storage->index].storage == id) return true;
         fault(checker, "its input does not exist, or has another storage");
         return false;
@@ -237,7 +263,11 @@ static bool check_storage(plan_checker *checker, uint32_t id) {
         fault(checker, "its output does not exist, or is no tensor");
         return false;
     case STORAGE_ARENA:
-        if (storage->first_step <= storage->last_step && storage->last_step < plan->step_count) return true;
+        if (storage->first_step <= storage->last_step && storage->last_step < plan->step_count) {
+            const plan_segment *home = &plan->segments[plan_segment_of(plan, storage->first_step)];
+            check_known(checker, checker->size_ready, storage->bytes, home->first_step, "its size");
+            return true;
+        }
         fault(checker, "it lives from step %u to step %u of %u", storage->first_step, storage->last_step,
               plan->step_count);
         return false;
@@ -260,17 +290,22 @@ static insitu_status check_inputs(plan_checker *checker) {
     map names = {0};
     for (uint32_t i = 0; i < plan->input_count; i++) {
         const plan_input *input = &plan->inputs[i];
-        at(checker, "input %u '%s'", i, shown(input->name));
+        fault_at(checker, "input %u '%s'", i, shown(input->name));
         TRY(check_unique(checker, &names, input->name));
         if (input->is_none || input->is_scalar) {
             if (input->storage != NONE) fault(checker, "it is no tensor, but has a storage");
             if (input->is_written) fault(checker, "it is no tensor, but is written");
             if (input->is_scalar && !is_number_dtype(input->type.dtype)) fault(checker, "its dtype is not a number's");
-            if (input->is_scalar) check_sym(checker, input->value, "its value");
+            if (input->is_scalar && check_sym(checker, input->value, "its value"))
+                check_known(checker, checker->ready, input->value, 0, "its value");
             continue;
         }
         int64_t offset;
         if (!check_type(checker, &input->type, "its type")) continue;
+        for (uint32_t d = 0; d < input->type.shape.rank; d++) {
+            check_known(checker, checker->size_ready, input->type.shape.sizes[d], 0, "its type");
+            check_known(checker, checker->size_ready, input->type.strides[d], 0, "its type");
+        }
         if (!sym_constant(&plan->symbols, input->type.offset, &offset) || offset != 0)
             fault(checker, "its offset is not 0");
         if (input->storage == NONE) {
@@ -309,7 +344,7 @@ static insitu_status check_outputs(plan_checker *checker) {
     map names = {0};
     for (uint32_t i = 0; i < plan->output_count; i++) {
         const plan_output *output = &plan->outputs[i];
-        at(checker, "output %u '%s'", i, shown(output->name));
+        fault_at(checker, "output %u '%s'", i, shown(output->name));
         TRY(check_unique(checker, &names, output->name));
         switch (output->kind) {
         case OUTPUT_TENSOR:
@@ -328,7 +363,7 @@ static insitu_status check_states(plan_checker *checker, map *names) {
     const plan *plan = checker->plan;
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
         const plan_state_storage *storage = &plan->state_storages[i];
-        at(checker, "state storage %u", i);
+        fault_at(checker, "state storage %u", i);
         if (storage->bytes > INT64_MAX) fault(checker, "it is too large");
         if (storage->initial != NONE &&
             (storage->initial >= plan->weight_count || plan->weights[storage->initial].size < storage->bytes))
@@ -336,7 +371,7 @@ static insitu_status check_states(plan_checker *checker, map *names) {
     }
     for (uint32_t i = 0; i < plan->state_count; i++) {
         const plan_state *state = &plan->states[i];
-        at(checker, "state %u '%s'", i, shown(state->name));
+        fault_at(checker, "state %u '%s'", i, shown(state->name));
         TRY(check_unique(checker, names, state->name));
         if (state->state_storage >= plan->state_storage_count)
             fault(checker, "it has no storage");
@@ -351,7 +386,7 @@ static insitu_status check_buffers(plan_checker *checker, map *names) {
     const plan *plan = checker->plan;
     for (uint32_t i = 0; i < plan->buffer_count; i++) {
         const plan_buffer *buffer = &plan->buffers[i];
-        at(checker, "buffer %u '%s'", i, shown(buffer->name));
+        fault_at(checker, "buffer %u '%s'", i, shown(buffer->name));
         TRY(check_unique(checker, names, buffer->name));
         if (buffer->weight >= plan->weight_count)
             fault(checker, "its weight does not exist");
@@ -365,127 +400,20 @@ static insitu_status check_buffers(plan_checker *checker, map *names) {
 static void check_asserts_and_report(plan_checker *checker) {
     const plan *plan = checker->plan;
     for (uint32_t i = 0; i < plan->assert_count; i++) {
-        at(checker, "assertion %u", i);
+        fault_at(checker, "assertion %u", i);
         if (!plan->asserts[i].message || !plan->asserts[i].source) fault(checker, "it has no message or source");
         check_sym(checker, plan->asserts[i].condition, "its condition");
     }
     for (uint32_t i = 0; i < plan->report_count; i++) {
         const report_row *row = &plan->report[i];
-        at(checker, "report row %u", i);
+        fault_at(checker, "report row %u", i);
         if (!row->name || !row->update || !row->reason) fault(checker, "a text of it is missing");
         check_type(checker, &row->type, "its type");
         check_int(checker, row->written, 0, "its written bytes");
         check_int(checker, row->moved, 0, "its moved bytes");
         check_int(checker, row->copied, 0, "its copied bytes");
+        check_int(checker, row->saved, 0, "its saved bytes");
     }
-}
-
-/* ---- steps ---- */
-
-static void check_attr(plan_checker *checker, const attr_row *row, const attr *attr) {
-    const char *name = attr_name(row->id);
-    if (attr->kind == ATTR_KIND_NONE) {
-        if (!row->optional) fault(checker, "attribute %s is missing", name);
-        return;
-    }
-    if (attr->kind != attr_kind_of(row->id)) {
-        fault(checker, "attribute %s is of the wrong kind", name);
-        return;
-    }
-    switch (attr->kind) {
-    case ATTR_KIND_NONE: break;
-    case ATTR_KIND_SYM: check_sym(checker, attr->value, name); break;
-    case ATTR_KIND_SYMS:
-        if (attr->list.count > MAX_NODES) fault(checker, "attribute %s is too long", name);
-        for (uint32_t i = 0; i < attr->list.count && i <= MAX_NODES; i++)
-            check_int(checker, attr->list.items[i], INT64_MIN, name);
-        break;
-    case ATTR_KIND_DTYPE:
-        if ((uint32_t)attr->dtype >= DTYPE_COUNT) fault(checker, "attribute %s is unknown", name);
-        break;
-    case ATTR_KIND_OP:
-        if ((uint32_t)attr->op >= OP_COUNT) fault(checker, "attribute %s is unknown", name);
-        break;
-    }
-}
-
-static bool same_place(const plan_operand *a, const plan_operand *b) {
-    if (a->storage != b->storage || a->type.dtype != b->type.dtype || !shape_same(&a->type.shape, &b->type.shape) ||
-        !sym_same(a->type.offset, b->type.offset))
-        return false;
-    for (uint32_t i = 0; i < a->type.shape.rank; i++)
-        if (!sym_same(a->type.strides[i], b->type.strides[i])) return false;
-    return true;
-}
-
-static void check_layer_step(plan_checker *checker, const plan_step *step) {
-    const layer_info *info = layer_info_of(step->layer);
-    if (step->operand_count < info->min_operands ||
-        (info->max_operands != NONE && step->operand_count > info->max_operands))
-        fault(checker, "%s does not take %u operands", info->name, step->operand_count);
-    if (step->result_count != info->results)
-        fault(checker, "%s does not give %u results", info->name, step->result_count);
-    if (info->attr_count && !step->attrs) {
-        fault(checker, "its attributes are missing");
-        return;
-    }
-    for (uint32_t i = 0; i < info->attr_count; i++) check_attr(checker, &info->attrs[i], &step->attrs[i]);
-    if ((info->traits & TRAIT_UPDATE) && step->result_count && step->operand_count &&
-        !same_place(&step->results[0], &step->operands[0]))
-        fault(checker, "%s does not update its operand in place", info->name);
-}
-
-static void check_index_step(plan_checker *checker, const plan_step *step) {
-    if (step->operand_count != 1 || step->result_count != 0)
-        fault(checker, "an index check takes one operand");
-    else if ((uint32_t)step->operands[0].type.dtype < DTYPE_COUNT &&
-             dtype_kind_of(step->operands[0].type.dtype) != KIND_SIGNED &&
-             dtype_kind_of(step->operands[0].type.dtype) != KIND_UNSIGNED)
-        fault(checker, "an index check takes integers");
-    check_int(checker, step->extent, 0, "its extent");
-    if (checker->written_before) fault(checker, "an index check follows the first write to a state or an input");
-}
-
-/* An operand's storage is alive in this step, and a result's may be written. */
-static void check_use(plan_checker *checker, uint32_t step, const plan_operand *operand, bool is_result) {
-    const plan *plan = checker->plan;
-    if (operand->storage >= plan->storage_count || !checker->storage_is_good[operand->storage]) return;
-    const plan_storage *storage = &plan->storages[operand->storage];
-    if (storage->kind == STORAGE_ARENA && (step < storage->first_step || step > storage->last_step))
-        fault(checker, "it uses storage %u, which does not live then", operand->storage);
-    if (!is_result) return;
-    if (storage->kind == STORAGE_WEIGHT) fault(checker, "it writes a weight");
-    if (storage->kind == STORAGE_INPUT && !plan->inputs[storage->index].is_written)
-        fault(checker, "it writes an input that is not declared written");
-    if (storage->kind != STORAGE_STATE && storage->kind != STORAGE_INPUT) return;
-    if (step < plan->first_write) fault(checker, "it writes a state or an input before the plan's first write");
-    checker->written_before = true;
-}
-
-static void check_step(plan_checker *checker, uint32_t index) {
-    const plan_step *step = &checker->plan->steps[index];
-    at(checker, "step %u '%s'", index, shown(step->name));
-    if (!step->name || !step->source) fault(checker, "it has no name or source");
-    if ((uint32_t)step->layer >= LAYER_KIND_COUNT || step->operand_count > MAX_NODES ||
-        step->result_count > MAX_NODES) {
-        fault(checker, "its layer is unknown, or it has too many operands");
-        return;
-    }
-    for (uint32_t i = 0; i < step->operand_count; i++) check_operand(checker, &step->operands[i], "an operand");
-    for (uint32_t i = 0; i < step->result_count; i++) check_operand(checker, &step->results[i], "a result");
-    if (step->kind == STEP_LAYER)
-        check_layer_step(checker, step);
-    else if (step->kind == STEP_CHECK_INDEX)
-        check_index_step(checker, step);
-    else
-        fault(checker, "its kind is unknown");
-    for (uint32_t i = 0; i < step->operand_count; i++) check_use(checker, index, &step->operands[i], false);
-    for (uint32_t i = 0; i < step->result_count; i++) check_use(checker, index, &step->results[i], true);
-    check_int(checker, step->state_written, 0, "its written bytes");
-    check_int(checker, step->state_moved, 0, "its moved bytes");
-    check_int(checker, step->state_copied, 0, "its copied bytes");
-    check_int(checker, step->weight_read, 0, "its read bytes");
-    check_int(checker, step->output_copied, 0, "its copied output bytes");
 }
 
 static insitu_status check_all(plan_checker *checker) {
@@ -494,7 +422,8 @@ static insitu_status check_all(plan_checker *checker) {
     check_counts(checker);
     if (checker->fault_count) return INSITU_OK;
     check_symbols(checker);
-    TRY(mark_unbound(checker));
+    if (!check_segments(checker)) return INSITU_OK;
+    TRY(find_ready(checker));
     TRY(arena_array(&checker->scratch, plan->storage_count, sizeof(bool), &checker->storage_is_good));
     check_weights(checker);
     for (uint32_t i = 0; i < plan->storage_count; i++) checker->storage_is_good[i] = check_storage(checker, i);
@@ -503,14 +432,11 @@ static insitu_status check_all(plan_checker *checker) {
     TRY(check_inputs(checker));
     TRY(check_outputs(checker));
     check_asserts_and_report(checker);
-    at(checker, "plan");
-    if (plan->first_write > plan->step_count) fault(checker, "its first write is step %u", plan->first_write);
-    for (uint32_t i = 0; i < plan->step_count; i++) check_step(checker, i);
-    return INSITU_OK;
+    return check_steps(checker);
 }
 
 insitu_status plan_verify(plan *plan, insitu_diag *diag) {
-    plan_checker checker = {.plan = plan};
+    plan_checker checker = {.plan = plan, .last_check = NONE};
     arena_init(&checker.scratch);
     text_init(&checker.faults);
     insitu_status status = check_all(&checker);

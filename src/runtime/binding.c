@@ -261,7 +261,8 @@ static insitu_status fill_binding(insitu_context *context, binding *binding, ins
     TRY(bind_inputs(context, binding, diag));
     for (uint32_t i = 0; i < plan->input_count; i++) TRY(check_input(context, binding, i, diag));
     TRY(check_asserts(context, diag));
-    TRY(plan_bind(plan, 0, NULL, context->values, context->known, &binding->arena, &binding->bound, &binding->arena_bytes, diag));
+    TRY(plan_bind(plan, 0, NULL, context->values, context->known, &binding->arena, &binding->bound,
+                  &binding->arena_bytes, diag));
     TRY(check_input_storages(context, binding, diag));
     TRY(bind_outputs(context, binding, diag));
     TRY(sum_counters(context, binding, diag));

@@ -214,11 +214,15 @@ static inline plan *make_small_plan(void) {
         (report_row){"cache", table, "index_update dim 0", sym_int(pool, 32), zero, zero, zero, true, ""};
     plan->report[plan->report_count++] =
         (report_row){"history", line, "elementwise", sym_int(pool, 32), sym_int(pool, 16), zero, zero, true, ""};
-    plan->report[plan->report_count++] =
-        (report_row){"bias",         line,
-                     "slice_update", sym_mul(pool, rows, width),
-                     zero,           sym_int(pool, 16384), zero,
-                     false,          "mul_3 (model.py:41) reads the old value after the write"};
+    plan->report[plan->report_count++] = (report_row){"bias",
+                                                      line,
+                                                      "slice_update",
+                                                      sym_mul(pool, rows, width),
+                                                      zero,
+                                                      sym_int(pool, 16384),
+                                                      zero,
+                                                      false,
+                                                      "mul_3 (model.py:41) reads the old value after the write"};
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
     return plan;
 }

@@ -30,8 +30,10 @@ static void write_input(plan *plan) { result_of(plan, 2)->storage = 0; }
 static void write_early(plan *plan) { plan->first_write = 5; }
 static void check_late(plan *plan) {
     plan->steps[plan->step_count] = plan->steps[0];
-    plan->step_count++;
+    plan->segments[0].end_step = ++plan->step_count;
 }
+static void lose_segment(plan *plan) { plan->segment_count = 0; }
+static void short_segment(plan *plan) { plan->segments[0].end_step--; }
 static void lose_symbol(plan *plan) { plan->symbol_sources[0].source = SYMBOL_UNUSED; }
 static void wrong_symbol_input(plan *plan) { plan->symbol_sources[0].input = 17; }
 static void wrong_symbol_dim(plan *plan) { plan->symbol_sources[0].dim = 2; }
@@ -70,7 +72,9 @@ static void faults_are_named(void **state) {
         {write_weight, "it writes a weight"},
         {write_input, "not declared written"},
         {write_early, "before the plan's first write"},
-        {check_late, "an index check follows the first write"},
+        {check_late, "step 3 'count': it writes a state or an input that is not saved, and step 7 may still fail"},
+        {lose_segment, "its segments are not its steps in order"},
+        {short_segment, "its segments are not its steps in order"},
         {lose_symbol, "depends on a symbol that has no source"},
         {wrong_symbol_input, "symbol 's0': it comes from an input that does not exist"},
         {wrong_symbol_dim, "a size that its input does not have"},

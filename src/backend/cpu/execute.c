@@ -52,10 +52,9 @@ static void trace_step(const running *running, uint32_t index, uint32_t thread, 
     text described;
     text_init(&described);
     step_describe(step->step, &described);
-    log_printf(3, "step %u '%s' %s by %s on %u threads: %.1f us",
-               running->program->first_step + index, step->step->step->name,
-               described.data ? described.data : "", step->row ? step->row->name : "check", step->alone ? 1 : threads,
-               microseconds);
+    log_printf(3, "step %u '%s' %s by %s on %u threads: %.1f us", running->program->first_step + index,
+               step->step->step->name, described.data ? described.data : "", step->row ? step->row->name : "check",
+               step->alone ? 1 : threads, microseconds);
     text_release(&described);
 }
 
