@@ -31,6 +31,21 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_program_load_memory(const void
 /* NULL is allowed. Engines compiled from the program stay valid. */
 INSITU_API void insitu_program_destroy(insitu_program *program);
 
+/* What insitu_program_print writes. Zero-initialise, and set struct_size. */
+typedef struct insitu_print_options {
+    size_t struct_size;
+    bool json;   /* one JSON object that holds everything (docs/program-json.md), else text for people */
+    bool hashes; /* also xxh64 of each stored tensor's elements, row-major; reads them all */
+    bool values; /* with json: also the elements of each stored tensor */
+} insitu_print_options;
+
+/* The program as saved, whether or not it can be compiled: container, versions, ranges, guards, inputs and outputs,
+ * nodes, stored tensors. options NULL means text for people. *out_text is freed by insitu_text_free.
+ * Errors: ARG (values without json), NOMEM. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_program_print(const insitu_program *program,
+                                                                const insitu_print_options *options, char **out_text,
+                                                                insitu_diag *diag);
+
 /* Compiles the program. The engine shares the program's mapped weights. options NULL means defaults.
  * Errors: UNSUPPORTED (all unsupported operators are listed in diag's rows), FORMAT, BOUNDS, SHAPE, NOMEM.
  * A program is immutable: several threads may compile it at once. */

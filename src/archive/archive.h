@@ -125,6 +125,7 @@ struct archive_argument {
 typedef struct archive_named_argument {
     const char *name; /* the schema's name; "" for positional arguments of higher-order operators */
     archive_argument argument;
+    bool is_keyword; /* given by keyword, as the file says */
 } archive_named_argument;
 
 typedef struct archive_node {
@@ -154,6 +155,7 @@ typedef struct archive_storage { /* a record: a whole storage, aligned for its d
     const char *record;          /* "weights/weight_0", "serialized_state_dict.pt/data/0" */
     const uint8_t *data;
     size_t size;
+    size_t position; /* of the record in the file */
 } archive_storage;
 typedef struct archive_payload { /* a strided view of a storage, inside its bounds */
     const char *fqn;
@@ -223,7 +225,8 @@ typedef struct archive_program {
     uint32_t forward_arg_name_count;
     bool is_training; /* saved as exported: in-place operators, no mutations in the signature */
     int64_t schema_major, schema_minor;
-    const char *torch_version; /* "" if the file doesn't say */
+    const char *torch_version;         /* "" if the file doesn't say */
+    const struct archive_about *about; /* what only archive_print tells */
 } archive_program;
 
 /* Reads a .pt2 file. Errors: FORMAT (damaged, or contradicts itself), VERSION (another schema), UNSUPPORTED (a
@@ -232,6 +235,13 @@ MUST_CHECK insitu_status archive_open(file_map *map, archive_program **out_progr
 /* The user input (index in inputs) that guards_code calls by text of the given size, such as L['q'], L['a'][0] (element
  * 0 of *a or of a container argument) or L['kwargs']['k']; NONE if there is none. */
 uint32_t archive_find_guard_input(const archive_program *program, const char *text, size_t size);
+/* The whole program as text, for people or as one JSON object. hashes: xxh64 of each stored tensor's elements; values: the
+ * elements (JSON alone). Errors: NOMEM. */
+typedef struct archive_print_options {
+    bool json, hashes, values;
+} archive_print_options;
+MUST_CHECK insitu_status archive_print(const archive_program *program, const archive_print_options *options, text *out,
+                                       insitu_diag *diag);
 /* NULL is allowed. */
 void archive_destroy(archive_program *program);
 

@@ -17,7 +17,8 @@ typedef struct zip_entry {
 typedef struct zip_index {
     const zip_entry *entries; /* in the directory's order */
     uint32_t count;
-    map names; /* -> index in entries */
+    map names;      /* -> index in entries */
+    bool has_zip64; /* the directory has a zip64 end record */
 } zip_index;
 /* record: the name of the record that the zip file is, NULL for the .pt2 file itself. The entries don't point to map.
  * Errors: FORMAT (not a zip file, broken, a name twice), UNSUPPORTED (compressed or encrypted records), NOMEM. */
@@ -102,6 +103,45 @@ MUST_CHECK insitu_status read_signature(reader *reader, const json_cursor *at);
 /* pytree_spec.c: in_spec, out_spec, forward_arg_names; needs the signature */
 MUST_CHECK insitu_status read_call_specs(reader *reader, const json_cursor *graph_module);
 
+/* ---- what only archive_print tells (about.c) ---- */
+
+typedef struct archive_record { /* of the zip file, in the directory's order */
+    const char *name;
+    size_t position, size;
+    uint32_t crc;
+} archive_record;
+typedef struct archive_fact { /* a name and what the file says of it */
+    const char *name, *text;
+} archive_fact;
+typedef struct archive_unused { /* a stored tensor that no input names */
+    archive_payload payload;    /* its storage is NONE: the record is below */
+    archive_storage storage;
+    const char *problem; /* why it can't be read: then only the payload's name and table hold; else NULL */
+} archive_unused;
+typedef struct archive_about {
+    const char *container; /* "raw", "pickled", "flat" */
+    const char *root;      /* with a slash; "" for none */
+    bool has_zip64;
+    const archive_record *records;
+    uint32_t record_count;
+    const archive_fact *versions; /* small records: archive_version, byteorder, ... */
+    uint32_t version_count;
+    const archive_fact *opsets; /* "aten": "10" */
+    uint32_t opset_count;
+    const char *const *verifiers;
+    uint32_t verifier_count;
+    const char *const *modules;    /* FQNs of the modules called, the whole model left out */
+    const bool *module_signatures; /* whether their signatures are kept */
+    uint32_t module_count;
+    const char *const *metadata; /* keys of the graph module's metadata */
+    uint32_t metadata_count;
+    uint32_t example_inputs; /* index in records; NONE */
+    const archive_unused *unused;
+    uint32_t unused_count;
+} archive_about;
+/* model: NULL for a flat file. Needs the document. */
+MUST_CHECK insitu_status read_about(reader *reader, const char *model, archive_about *about);
+
 /* ---- stored tensors ---- */
 
 typedef struct torch_save { /* a record that torch.save wrote */
@@ -127,8 +167,17 @@ typedef struct stored_bytes { /* the storage of a payload */
     bool keeps_aliases; /* whatever shares memory is a view of this record */
 } stored_bytes;
 
-/* stored_weights.c: the payloads and storages of the inputs. model: NULL for a flat file */
-MUST_CHECK insitu_status read_stored_weights(reader *reader, const char *model);
+/* stored_weights.c: the payloads and storages of the inputs, and what else is stored. model: NULL for a flat file */
+MUST_CHECK insitu_status read_stored_weights(reader *reader, const char *model, archive_about *about);
+/* What the folder stores under the payload's name; *out_found is false if nothing. */
+MUST_CHECK insitu_status folder_find(reader *reader, const stored_folder *folder, archive_payload *payload,
+                                     stored_bytes *out, bool *out_found);
+/* That the view lies in its record; *out_extent is 0 for a view of no elements. */
+MUST_CHECK insitu_status check_view(const reader *reader, const stored_bytes *bytes, const archive_payload *payload,
+                                    int64_t *out_extent);
+/* unused_weights.c: the stored tensors whose names are not in folder->payloads */
+MUST_CHECK insitu_status read_unused_weights(reader *reader, const stored_folder *folders, uint32_t count,
+                                             archive_about *about);
 /* A record by its name inside the root folder; NULL if absent. */
 MUST_CHECK insitu_status reader_find(reader *reader, const char *name, const zip_entry **out);
 
@@ -143,5 +192,40 @@ MUST_CHECK insitu_status torch_save_check_dict(const reader *reader, const torch
 const pickled *torch_save_find(const torch_save *save, const char *name); /* of a dict; NULL if absent */
 MUST_CHECK insitu_status torch_save_payload(reader *reader, const torch_save *save, const pickled *value,
                                             archive_payload *payload, stored_bytes *out);
+
+/* ---- printing ---- */
+
+/* A stored tensor as both forms print it. */
+typedef struct stored_tensor {
+    const archive_payload *payload;
+    const archive_storage *storage; /* NULL: no elements */
+    const char *problem;            /* NULL, or why it can't be read */
+} stored_tensor;
+/* The i-th of all stored tensors, those that no input names last. */
+uint32_t stored_tensor_count(const archive_program *program);
+stored_tensor stored_tensor_of(const archive_program *program, uint32_t index);
+/* xxh64 of the elements, row-major and dense (elements.c). */
+MUST_CHECK insitu_status stored_tensor_hash(const stored_tensor *tensor, uint64_t *out_hash);
+/* The elements in row-major order as a flat JSON list; a complex one is a pair. */
+void stored_tensor_print(const stored_tensor *tensor, text *out);
+/* Words of the file's enums (archive_print.c). */
+const char *archive_input_kind_name(archive_input_kind kind);
+const char *archive_output_kind_name(archive_output_kind kind);
+const char *archive_memory_format_name(archive_memory_format format);
+const char *archive_layout_name(archive_layout layout);
+/* Parts of the text for people (value_text.c). */
+MUST_CHECK insitu_status program_pool_init(sym_pool *pool, const archive_program *program); /* its symbols' ranges */
+void print_plain(text *out, const char *name); /* what a terminal would take for a command is escaped */
+void print_number_text(const sym_value *value, text *out);
+void print_sym_text(sym_pool *pool, const archive_sym *sym, text *out);
+void print_tensor_text(sym_pool *pool, const archive_tensor_meta *meta, text *out); /* "f32[2,s77]" */
+void print_payload_text(sym_pool *pool, const archive_payload *payload, text *out);
+/* A pytree on one line (spec_text.c). */
+void print_spec_text(const char *spec, text *out);
+/* program_json.c, program_text.c */
+MUST_CHECK insitu_status print_program_json(const archive_program *program, const archive_print_options *options,
+                                            text *out);
+MUST_CHECK insitu_status print_program_text(const archive_program *program, const archive_print_options *options,
+                                            text *out);
 
 #endif

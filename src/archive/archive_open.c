@@ -202,6 +202,16 @@ static insitu_status read_document(reader *reader) {
     return read_call_specs(reader, &graph_module);
 }
 
+static insitu_status read_parts(reader *reader, const char *model) {
+    archive_about *about;
+    TRY(read_document(reader));
+    TRY(arena_array(reader->arena, 1, sizeof(*about), &about));
+    TRY(read_stored_weights(reader, model, about));
+    TRY(read_about(reader, model, about));
+    reader->program->about = about;
+    return INSITU_OK;
+}
+
 static insitu_status read_program(reader *reader) {
     const char *model = NULL, *document = "serialized_exported_program.json";
     TRY(zip_read(&reader->scratch, reader->program->map, NULL, &reader->zip, reader->diag));
@@ -215,8 +225,7 @@ static insitu_status read_program(reader *reader) {
     }
     TRY(zip_verify(entry, reader->diag));
     TRY(json_read(document, entry->data, entry->size, &reader->document, reader->diag));
-    TRY(read_document(reader));
-    return read_stored_weights(reader, model);
+    return read_parts(reader, model);
 }
 
 /* ---- entry points ---- */

@@ -65,11 +65,16 @@ static insitu_status read_definitions(reader *reader, const archive_graph *graph
 
 /* ---- nodes ---- */
 
+enum { KIND_KEYWORD = 2 }; /* of an argument, in the file */
+
 static insitu_status read_named_argument(reader *reader, const archive_graph *graph, const bitset *defined,
                                          const json_cursor *at, archive_named_argument *out) {
     json_cursor member;
     TRY(json_member(at, "name", &member));
     TRY(reader_text(reader, &member, &out->name));
+    int64_t kind = 0;
+    if (json_optional(at, "kind", &member)) TRY(json_int(&member, &kind)); /* absent from the oldest files */
+    out->is_keyword = kind == KIND_KEYWORD;
     TRY(json_member(at, "arg", &member));
     return read_argument(reader, graph, defined, &member, &out->argument);
 }

@@ -4,7 +4,7 @@
  *   a torch.save file    serialized_state_dict.pt, data/weights/M.pt            (torch_save.c)
  *   raw records          data/weights/M_weights_config.json and weight_N       (raw_weights.c)
  *
- * and the same for constants. Only what an input names is read. */
+ * and the same for constants. What no input names is read for archive_print alone. */
 #include "archive/archive_int.h"
 
 enum { FOLDER_WEIGHTS, FOLDER_CONSTANTS };
@@ -87,6 +87,7 @@ static insitu_status find_storage(weights *weights, const stored_bytes *bytes, a
     TRY(arena_string(reader->arena, bytes->record, strlen(bytes->record), &storage->record));
     TRY(align_bytes(weights, bytes->entry, payload->dtype, &storage->data));
     storage->size = bytes->entry->size;
+    storage->position = (size_t)(bytes->entry->data - reader->program->map->data);
     payload->storage = weights->storage_count++;
     return map_set(&weights->storage_ids, &reader->scratch, key, payload->storage);
 }
@@ -105,28 +106,33 @@ static insitu_status check_one_dtype(weights *weights, const stored_bytes *bytes
     return INSITU_OK;
 }
 
-static insitu_status place_view(weights *weights, const stored_bytes *bytes, archive_payload *payload) {
-    reader *reader = weights->reader;
+insitu_status check_view(const reader *reader, const stored_bytes *bytes, const archive_payload *payload,
+                         int64_t *out_extent) {
     const zip_entry *record = bytes->entry;
-    int64_t extent;
-    TRY(view_extent(reader, payload, &extent));
-    if (!extent) return INSITU_OK;
+    TRY(view_extent(reader, payload, out_extent));
+    if (!*out_extent) return INSITU_OK;
     if (!record->size)
         FAIL(reader->diag, INSITU_FORMAT,
              "the file has no weights: the record of '%s' is empty (the program was exported with fake tensors)",
              payload->fqn);
-    if ((uint64_t)extent > record->size / dtype_size(payload->dtype))
+    if ((uint64_t)*out_extent > record->size / dtype_size(payload->dtype))
         FAIL(reader->diag, INSITU_FORMAT, "'%s' needs %lld elements of %s, but its record '%s' has %zu bytes",
-             payload->fqn, (long long)extent, dtype_name(payload->dtype), bytes->record, record->size);
+             payload->fqn, (long long)*out_extent, dtype_name(payload->dtype), bytes->record, record->size);
+    return INSITU_OK;
+}
+
+static insitu_status place_view(weights *weights, const stored_bytes *bytes, archive_payload *payload) {
+    int64_t extent;
+    TRY(check_view(weights->reader, bytes, payload, &extent));
+    if (!extent) return INSITU_OK;
     TRY(check_one_dtype(weights, bytes, payload));
     return find_storage(weights, bytes, payload);
 }
 
 /* ---- all that inputs name ---- */
 
-/* What the folder stores under the payload's name; *out_found is false if nothing. */
-static insitu_status find_stored(reader *reader, const stored_folder *folder, archive_payload *payload,
-                                 stored_bytes *out, bool *out_found) {
+insitu_status folder_find(reader *reader, const stored_folder *folder, archive_payload *payload, stored_bytes *out,
+                          bool *out_found) {
     const pickled *value;
     *out_found = false;
     switch (folder->kind) {
@@ -154,7 +160,7 @@ static insitu_status find_payload(weights *weights, archive_input *input) {
     *payload = (archive_payload){.fqn = input->fqn, .is_constant = constant, .storage = NONE};
     stored_bytes bytes = {0};
     bool found;
-    TRY(find_stored(reader, folder, payload, &bytes, &found));
+    TRY(folder_find(reader, folder, payload, &bytes, &found));
     if (!found)
         FAIL(reader->diag, INSITU_FORMAT, "the file does not store '%s', which the input '%s' needs, among its %s",
              input->fqn, input->name, folder->name);
@@ -205,12 +211,13 @@ static insitu_status name_records(reader *reader, const char *model, stored_fold
                         folder->name);
 }
 
-insitu_status read_stored_weights(reader *reader, const char *model) {
+insitu_status read_stored_weights(reader *reader, const char *model, archive_about *about) {
     weights weights = {.reader = reader, .folders = {{.name = "weights"}, {.name = "constants"}}};
     insitu_status status = INSITU_OK;
     for (size_t i = 0; i < COUNT_OF(weights.folders) && status == INSITU_OK; i++)
         status = name_records(reader, model, &weights.folders[i]);
     if (status == INSITU_OK) status = read_payloads(&weights);
+    if (status == INSITU_OK) status = read_unused_weights(reader, weights.folders, COUNT_OF(weights.folders), about);
     for (size_t i = 0; i < COUNT_OF(weights.folders); i++) json_decref(weights.folders[i].document.value);
     return status;
 }

@@ -121,12 +121,14 @@ static insitu_status read_entries(arena *arena, unzFile zip, const file_map *map
 
 /* True if the end record is there and whole. minizip also does with the zip64 record before it, and so would take a file
  * that lost its last bytes. */
-static bool has_end_record(const file_map *map) {
-    enum { END_SIZE = 22, COMMENT_AT = 20, MAX_COMMENT = 65535 };
+static bool has_end_record(const file_map *map, bool *out_zip64) {
+    enum { END_SIZE = 22, COMMENT_AT = 20, MAX_COMMENT = 65535, LOCATOR_SIZE = 20 };
+    *out_zip64 = false;
     for (size_t comment = 0; comment <= MAX_COMMENT && comment + END_SIZE <= map->size; comment++) {
         const uint8_t *end = map->data + map->size - comment - END_SIZE;
-        if (memcmp(end, "PK\5\6", 4) == 0 && (end[COMMENT_AT] | (size_t)end[COMMENT_AT + 1] << 8) == comment)
-            return true;
+        if (memcmp(end, "PK\5\6", 4) != 0 || (end[COMMENT_AT] | (size_t)end[COMMENT_AT + 1] << 8) != comment) continue;
+        *out_zip64 = end - map->data >= LOCATOR_SIZE && memcmp(end - LOCATOR_SIZE, "PK\6\7", 4) == 0;
+        return true;
     }
     return false;
 }
@@ -141,7 +143,7 @@ insitu_status zip_read(arena *arena, const file_map *map, const char *record, zi
                                      .zclose_file = memory_close,
                                      .zerror_file = memory_error,
                                      .opaque = &file};
-    unzFile zip = has_end_record(map) ? unzOpen2_64("", &functions) : NULL;
+    unzFile zip = has_end_record(map, &out_index->has_zip64) ? unzOpen2_64("", &functions) : NULL;
     const char *title = "the zip file";
     if (!zip && record)
         FAIL(diag, INSITU_FORMAT,

@@ -75,6 +75,13 @@ void text_add(text *text, const char *data, size_t size);
 void text_printf(text *text, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_vprintf(text *text, const char *format, va_list arguments);
 MUST_CHECK insitu_status text_status(const text *text, insitu_diag *diag);
+/* Forms of strings and numbers (text_forms.c). */
+void text_quoted(text *out, const char *string); /* "..." with \" \\ \n \t \xNN */
+void text_double(text *out, double number);      /* shortest text that reads back the same; inf, -inf, nan */
+/* JSON's: a string with its quotes and escapes, what is not UTF-8 replaced; a number of so many digits, or "NaN",
+ * "Infinity", "-Infinity" in quotes. */
+void json_print_string(text *out, const char *string);
+void json_print_double(text *out, double number, int precision);
 
 /* ---- map: string -> uint32_t, in an arena. Keys are not copied. ---- */
 typedef struct map_entry {

@@ -53,8 +53,36 @@ void insitu_program_destroy(insitu_program *program) {
     memory_free(program);
 }
 
+/* The caller's options, whose struct may be an older and shorter one. */
+static insitu_status copy_options(void *target, const void *source, size_t given, size_t size, const char *what,
+                                  insitu_diag *diag) {
+    if (given <= sizeof(size_t) || given > size)
+        FAIL(diag, INSITU_ARG, "%s have struct_size %zu where at most %zu was expected", what, given, size);
+    memcpy(target, source, given);
+    return INSITU_OK;
+}
+
 void insitu_compile_options_init(insitu_compile_options *options) {
     *options = (insitu_compile_options){.struct_size = sizeof(*options)};
+}
+
+insitu_status insitu_program_print(const insitu_program *program, const insitu_print_options *options, char **out_text,
+                                   insitu_diag *diag) {
+    if (!program || !out_text) FAIL(diag, INSITU_ARG, "insitu_program_print needs a program and out_text");
+    *out_text = NULL;
+    insitu_print_options given = {0};
+    if (options) TRY(copy_options(&given, options, options->struct_size, sizeof(given), "print options", diag));
+    if (given.values && !given.json) FAIL(diag, INSITU_ARG, "the elements of stored tensors are printed as JSON alone");
+    const archive_print_options print = {.json = given.json, .hashes = given.hashes, .values = given.values};
+    text out;
+    text_init(&out);
+    insitu_status status = archive_print(program->archive, &print, &out, diag);
+    if (status != INSITU_OK) {
+        text_release(&out);
+        return status;
+    }
+    *out_text = out.data;
+    return INSITU_OK;
 }
 
 /* ---- dumps ---- */
@@ -149,12 +177,6 @@ insitu_status insitu_program_compile(const insitu_program *program, const insitu
     *out_engine = NULL;
     insitu_compile_options defaults;
     insitu_compile_options_init(&defaults);
-    if (options) {
-        size_t size = options->struct_size;
-        if (size <= sizeof(options->struct_size) || size > sizeof(defaults))
-            FAIL(diag, INSITU_ARG, "compile options have struct_size %zu where at most %zu was expected", size,
-                 sizeof(defaults));
-        memcpy(&defaults, options, size);
-    }
+    if (options) TRY(copy_options(&defaults, options, options->struct_size, sizeof(defaults), "compile options", diag));
     return diag_complete(diag, compile(program->archive, &defaults, out_engine, diag));
 }

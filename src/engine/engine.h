@@ -29,8 +29,6 @@ struct insitu_engine {
 MUST_CHECK insitu_status engine_create(plan *plan, file_map *const *maps, uint32_t map_count,
                                        insitu_engine **out_engine, insitu_diag *diag);
 
-/* Text with JSON's escapes and quotes. */
-void json_print_string(text *out, const char *string);
 /* A plan as one JSON object (docs/engine-format.md). tensor_names[w]: what the file calls weight w; hashes[w]: of its
  * bytes. Either may be NULL: left out. */
 void plan_print_json(const plan *plan, const char *const *tensor_names, const uint64_t *hashes, text *out);

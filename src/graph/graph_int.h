@@ -16,8 +16,6 @@ bool is_bare_name(const char *name);   /* letters, digits, '_' and '.': needs no
 static inline bool is_name_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
-void text_quoted(text *out, const char *string); /* "..." with \" \\ \n \t \xNN */
-void text_double(text *out, double number);      /* shortest text that reads back the same; inf, -inf, nan */
 
 const char *input_kind_word(graph_input_kind kind); /* "user", "parameter", "buffer", "constant" */
 

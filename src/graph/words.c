@@ -1,9 +1,6 @@
 /* The words and the lexical rules of the text form. */
 #include "graph/graph_int.h"
 
-#include <locale.h>
-#include <math.h>
-
 static const char *const layouts[] = {"unknown_layout", "sparse_coo", "sparse_csr", "sparse_csc",
                                       "sparse_bsr",     "sparse_bsc", "mkldnn",     "strided"};
 static const char *const memory_formats[] = {"unknown_format", "contiguous_format", "channels_last", "channels_last_3d",
@@ -51,47 +48,4 @@ const char *input_kind_word(graph_input_kind kind) {
     case INPUT_CONSTANT: return "constant";
     }
     return "unknown";
-}
-
-void text_quoted(text *out, const char *string) {
-    text_add(out, "\"", 1);
-    for (const char *c = string; *c; c++) {
-        unsigned char byte = (unsigned char)*c;
-        if (byte == '"' || byte == '\\')
-            text_printf(out, "\\%c", byte);
-        else if (byte == '\n')
-            text_add(out, "\\n", 2);
-        else if (byte == '\t')
-            text_add(out, "\\t", 2);
-        else if (byte < 0x20 || byte == 0x7f)
-            text_printf(out, "\\x%02x", byte);
-        else
-            text_add(out, c, 1);
-    }
-    text_add(out, "\"", 1);
-}
-
-/* The decimal separator that printf and strtod use is the process's choice, not ours. */
-void text_double(text *out, double number) {
-    if (isnan(number)) {
-        text_printf(out, "nan");
-        return;
-    }
-    if (isinf(number)) {
-        text_printf(out, number < 0 ? "-inf" : "inf");
-        return;
-    }
-    char digits[64];
-    for (int precision = 1; precision <= 17; precision++) {
-        snprintf(digits, sizeof(digits), "%.*g", precision, number);
-        if (strtod(digits, NULL) == number) break;
-    }
-    const char *separator = localeconv()->decimal_point;
-    const char *at = *separator ? strstr(digits, separator) : NULL;
-    if (!at) {
-        text_printf(out, "%s%s", digits, strchr(digits, 'e') ? "" : ".0");
-        return;
-    }
-    text_add(out, digits, (size_t)(at - digits));
-    text_printf(out, ".%s", at + strlen(separator));
 }

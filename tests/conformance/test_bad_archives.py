@@ -128,7 +128,7 @@ class BadArchives(unittest.TestCase):
 class Unsupported(unittest.TestCase):
     def test_operators_are_listed(self):
         for form in ("train", "aten"):
-            for command in (("explain",), ("inspect",)):
+            for command in (("explain",), ("inspect", "--plan")):
                 done = insitu(*command, program("unsupported", form))
                 self.assertEqual(done.returncode, 3, done.stderr)
                 self.assertEqual(done.stdout, "")

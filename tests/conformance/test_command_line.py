@@ -69,7 +69,8 @@ class Usage(Case):
             ("run", engine, "--input", "x", "--strict"), ("run", engine, "--input", "x", "--no-inplace"),
             ("run", source, "--input", "x", "--device", "gpu"), ("run", source, "--input", "x", "--load-state", "a", "--load-state", "b"),
             ("explain",), ("explain", source, engine), ("explain", source, "--strict"), ("explain", source, "--html"),
-            ("inspect",), ("inspect", source, "--verify"), ("inspect", source, "--what"),
+            ("inspect",), ("inspect", source, "--verify"), ("inspect", source, "--what"), ("inspect", source, "--values"),
+            ("inspect", engine, "--hashes"), ("inspect", source, "--plan", "--json", "--values"),
         ]
         for case in cases:
             with self.subTest(case):
@@ -217,10 +218,10 @@ class Print(Case):
 
     def test_inspect(self):
         for source in (program("sizes"), self.engine("sizes")):
-            text = must("inspect", source).stdout
+            text = must("inspect", "--plan", source).stdout
             for word in ("inputs\n", "outputs\n", "states\n", "plan\n", "lengths: i64", "output.2: number", "step 0 "):
                 self.assertIn(word, text)
-            parsed = json.loads(must("inspect", source, "--json").stdout)
+            parsed = json.loads(must("inspect", "--plan", source, "--json").stdout)
             self.assertEqual([row["name"] for row in parsed["inputs"]], ["x", "lengths"])
             self.assertEqual(parsed["inputs"][0]["min_sizes"], [1, 2, 4])
             self.assertEqual(parsed["inputs"][0]["max_sizes"], [64, 32, 4])
@@ -229,15 +230,15 @@ class Print(Case):
     def test_inspect_buffers(self):
         names = ["whole", "turned", "column", "repeated", "unused", "hidden", "steps", "nothing"]
         for source in (program("kept_buffers"), self.engine("kept_buffers")):
-            text = must("inspect", source).stdout
+            text = must("inspect", "--plan", source).stdout
             self.assertIn("buffers\n", text)
             self.assertIn("  turned: f32[3,4]\n", text)
-            rows = json.loads(must("inspect", source, "--json").stdout)["buffers"]
+            rows = json.loads(must("inspect", "--plan", source, "--json").stdout)["buffers"]
             self.assertEqual(sorted(row["name"] for row in rows), sorted(names))
             self.assertEqual({row["name"]: row["sizes"] for row in rows}["nothing"], [0, 3])
 
     def test_inspect_aliases(self):
-        text = must("inspect", program("input_caches")).stdout
+        text = must("inspect", "--plan", program("input_caches")).stdout
         self.assertIn("written in place", text)
         self.assertIn("is input 'keys'", text)
 

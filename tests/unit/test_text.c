@@ -3,6 +3,7 @@
 #include "base/base.h"
 
 #include <insitu/log.h>
+#include <math.h>
 
 static void prints_are_joined(void **state) {
     (void)state;
@@ -17,6 +18,29 @@ static void prints_are_joined(void **state) {
     assert_string_equal(text.data + text.size - 8, ",998,999");
     text_release(&text);
     assert_null(text.data);
+}
+
+static void expect_form(text *text, const char *expected) {
+    assert_string_equal(text->data, expected);
+    text_release(text);
+}
+
+static void json_forms(void **state) {
+    (void)state;
+    text text;
+    text_init(&text);
+    json_print_string(&text, "a\"\\\n\x7f\xc3\xa9\xf0\x9f\x98\x80");
+    expect_form(&text, "\"a\\\"\\\\\\u000a\x7f\xc3\xa9\xf0\x9f\x98\x80\"");
+    json_print_string(&text, "\xff \xc0\x80 \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82"); /* none is UTF-8 */
+    expect_form(&text, "\"\\ufffd \\ufffd\\ufffd \\ufffd\\ufffd\\ufffd \\ufffd\\ufffd\\ufffd\\ufffd \\ufffd\\ufffd\"");
+    const double numbers[] = {1, 0.1, 1e300, -(double)NAN, INFINITY, -(double)INFINITY};
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        json_print_double(&text, numbers[i], 9);
+        text_add(&text, " ", 1);
+    }
+    expect_form(&text, "1.0 0.1 1e+300 \"NaN\" \"Infinity\" \"-Infinity\" ");
+    json_print_double(&text, 0.1, 17);
+    expect_form(&text, "0.10000000000000001");
 }
 
 static void *refuse(void *user, size_t size) {
@@ -67,6 +91,7 @@ static void log_goes_to_the_installed_sink_alone(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_are_joined),
+        cmocka_unit_test(json_forms),
         cmocka_unit_test(failure_is_remembered),
         cmocka_unit_test(log_goes_to_the_installed_sink_alone),
     };

@@ -1,14 +1,42 @@
-/* insitu inspect: what an engine takes, returns and keeps, and how it runs. */
+/* insitu inspect: what a program's file holds, as saved; or what an engine takes, returns and keeps, and how it runs. */
 #include "options.h"
 
 #include <stdio.h>
 
 static const option options[] = {
     {OPTION_JSON, "--json", NULL, "print one JSON object", false},
+    {OPTION_HASHES, "--hashes", NULL, "of a .pt2 program: also xxh64 of each stored tensor's elements", false},
+    {OPTION_VALUES, "--values", NULL, "of a .pt2 program, with --json: also each stored tensor's elements", false},
+    {OPTION_PLAN, "--plan", NULL, "compile a .pt2 program, and print what an engine file would show", false},
     {OPTION_VERIFY, "--verify", NULL, "check the hash of each weight of an engine file first", false},
     DEVICE_OPTION,
     HELP_OPTION,
 };
+
+static bool is_given(const arguments *arguments, option_id id) { return argument_value(arguments, id) != NULL; }
+
+/* ---- programs ---- */
+
+static int print_program(const arguments *arguments) {
+    insitu_print_options print = {.struct_size = sizeof(print)};
+    print.json = is_given(arguments, OPTION_JSON);
+    print.hashes = is_given(arguments, OPTION_HASHES);
+    print.values = is_given(arguments, OPTION_VALUES);
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    insitu_program *program = NULL;
+    char *text = NULL;
+    insitu_status status = insitu_program_load(arguments->file, &program, &diag);
+    if (status == INSITU_OK) status = insitu_program_print(program, &print, &text, &diag);
+    int code = status == INSITU_OK ? DONE : report_failure(arguments->file, &diag);
+    if (code == DONE) fputs(text, stdout);
+    insitu_text_free(text);
+    insitu_program_destroy(program);
+    insitu_diag_release(&diag);
+    return code;
+}
+
+/* ---- engines ---- */
 
 static int print_texts(const insitu_engine *engine) {
     int code = print_engine_text(engine, "values");
@@ -16,24 +44,40 @@ static int print_texts(const insitu_engine *engine) {
     return code == DONE ? print_engine_text(engine, "plan") : code;
 }
 
+static int print_engine(const arguments *arguments) {
+    insitu_load_options load_options = {.struct_size = sizeof(load_options)};
+    load_options.verify_weights = is_given(arguments, OPTION_VERIFY);
+    engine_source source = {0};
+    int code = engine_source_open(arguments->file, NULL, &load_options, &source);
+    if (code == DONE)
+        code = is_given(arguments, OPTION_JSON) ? print_engine_text(source.engine, "json") : print_texts(source.engine);
+    engine_source_close(&source);
+    return code;
+}
+
+static int check_options(const command *command, const arguments *arguments, bool shows_program) {
+    static const option_id of_programs[] = {OPTION_HASHES, OPTION_VALUES};
+    if (is_given(arguments, OPTION_VERIFY) && is_program_file(arguments->file))
+        return usage_error(command, "option '--verify' is for an engine file, and '%s' is a .pt2 program",
+                           arguments->file);
+    for (size_t i = 0; i < sizeof(of_programs) / sizeof(of_programs[0]); i++)
+        if (is_given(arguments, of_programs[i]) && !shows_program)
+            return usage_error(command, "option '%s' is for a .pt2 program, shown without '--plan'",
+                               argument_value(arguments, of_programs[i]));
+    if (is_given(arguments, OPTION_VALUES) && !is_given(arguments, OPTION_JSON))
+        return usage_error(command, "option '--values' needs '--json'");
+    return DONE;
+}
+
 int command_inspect(const command *command, int argc, char **argv) {
     arguments arguments;
     int code;
     if (!arguments_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &arguments, &code))
         return code;
-    insitu_load_options load_options = {.struct_size = sizeof(load_options)};
-    load_options.verify_weights = argument_value(&arguments, OPTION_VERIFY) != NULL;
-    engine_source source = {0};
-    if (load_options.verify_weights && is_program_file(arguments.file))
-        code =
-            usage_error(command, "option '--verify' is for an engine file, and '%s' is a .pt2 program", arguments.file);
-    else
-        code = engine_source_open(arguments.file, NULL, &load_options, &source);
-    if (code == DONE)
-        code = argument_value(&arguments, OPTION_JSON) ? print_engine_text(source.engine, "json")
-                                                       : print_texts(source.engine);
+    bool shows_program = is_program_file(arguments.file) && !is_given(&arguments, OPTION_PLAN);
+    code = check_options(command, &arguments, shows_program);
+    if (code == DONE) code = shows_program ? print_program(&arguments) : print_engine(&arguments);
     if (code == DONE) code = finish_output();
-    engine_source_close(&source);
     arguments_release(&arguments);
     return code;
 }

@@ -11,7 +11,8 @@ static const command commands[] = {
      "P.pt2|P.insitu --input A [--output B] [--input A [--output B]]... [options]", command_run},
     {"explain", "Prints the in-place report: what each call writes to each state tensor, and what is copied and why",
      "P.pt2|P.insitu [options]", command_explain},
-    {"inspect", "Prints inputs, outputs, states and aliases, and the plan: memory and steps",
+    {"inspect",
+     "Prints what a program's file holds: inputs, nodes, stored tensors; of an engine its plan: memory and steps",
      "P.pt2|P.insitu [options]", command_inspect},
 };
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };

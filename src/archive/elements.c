@@ -1,0 +1,180 @@
+/* Elements of stored tensors, in row-major order whatever their strides: their hash, and their values as text. */
+#include "archive/archive_int.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+uint32_t stored_tensor_count(const archive_program *program) {
+    return program->payload_count + program->about->unused_count;
+}
+
+stored_tensor stored_tensor_of(const archive_program *program, uint32_t index) {
+    if (index < program->payload_count) {
+        const archive_payload *payload = &program->payloads[index];
+        const archive_storage *storage = payload->storage == NONE ? NULL : &program->storages[payload->storage];
+        return (stored_tensor){.payload = payload, .storage = storage};
+    }
+    const archive_unused *unused = &program->about->unused[index - program->payload_count];
+    return (stored_tensor){.payload = &unused->payload,
+                           .storage = unused->storage.record ? &unused->storage : NULL,
+                           .problem = unused->problem};
+}
+
+/* ---- the walk ---- */
+
+/* Elements of a view that the archive has checked: it lies in its storage, and their number is an int64. */
+typedef struct walk {
+    const archive_payload *payload;
+    const uint8_t *at;
+    int64_t position[MAX_RANK];
+    int64_t left;
+} walk;
+
+static walk walk_of(const stored_tensor *tensor) {
+    const archive_payload *payload = tensor->payload;
+    walk walk = {.payload = payload};
+    if (!tensor->storage) return walk;
+    walk.left = 1;
+    for (uint32_t i = 0; i < payload->rank; i++) walk.left *= payload->sizes[i];
+    walk.at = tensor->storage->data + (size_t)payload->offset * dtype_size(payload->dtype);
+    return walk;
+}
+
+static void walk_on(walk *walk) {
+    const archive_payload *payload = walk->payload;
+    int64_t step = (int64_t)dtype_size(payload->dtype);
+    if (!--walk->left) return;
+    for (uint32_t i = payload->rank; i-- > 0;) {
+        if (payload->sizes[i] == 1) continue; /* its stride may be anything */
+        walk->at += payload->strides[i] * step;
+        if (++walk->position[i] < payload->sizes[i]) return;
+        walk->at -= payload->sizes[i] * payload->strides[i] * step;
+        walk->position[i] = 0;
+    }
+}
+
+static bool is_dense(const archive_payload *payload) {
+    int64_t next = 1;
+    for (uint32_t i = payload->rank; i-- > 0;) {
+        if (payload->sizes[i] != 1 && payload->strides[i] != next) return false;
+        next *= payload->sizes[i];
+    }
+    return true;
+}
+
+/* ---- hash ---- */
+
+insitu_status stored_tensor_hash(const stored_tensor *tensor, uint64_t *out_hash) {
+    walk walk = walk_of(tensor);
+    size_t width = tensor->storage ? dtype_size(tensor->payload->dtype) : 0, size;
+    *out_hash = 0;
+    if (!checked_size_mul((size_t)walk.left, width, &size)) return INSITU_NOMEM;
+    if (!size || is_dense(tensor->payload)) {
+        *out_hash = hash_bytes(size ? walk.at : (const uint8_t *)"", size, 0);
+        return INSITU_OK;
+    }
+    uint8_t *dense = memory_alloc(size);
+    if (!dense) return INSITU_NOMEM;
+    for (uint8_t *to = dense; walk.left; walk_on(&walk), to += width) memcpy(to, walk.at, width);
+    *out_hash = hash_bytes(dense, size, 0);
+    memory_free(dense);
+    return INSITU_OK;
+}
+
+/* ---- values ---- */
+
+typedef enum special_values {
+    SPECIAL_IEEE,      /* the highest exponent: infinity and NaN */
+    SPECIAL_LAST,      /* all ones alone: NaN; there is no infinity */
+    SPECIAL_MINUS_ZERO /* minus zero: NaN; there is no infinity */
+} special_values;
+typedef struct float_form {
+    int exponent_bits, mantissa_bits, bias;
+    special_values special;
+} float_form;
+
+static double decode(uint32_t bits, const float_form *form) {
+    uint32_t mantissa = bits & ((1u << form->mantissa_bits) - 1);
+    uint32_t highest = (1u << form->exponent_bits) - 1;
+    uint32_t exponent = bits >> form->mantissa_bits & highest;
+    bool negative = bits >> (form->exponent_bits + form->mantissa_bits) & 1;
+    bool is_last = exponent == highest && mantissa == (1u << form->mantissa_bits) - 1;
+    if (form->special == SPECIAL_IEEE && exponent == highest)
+        return mantissa ? (double)NAN : negative ? -(double)INFINITY : (double)INFINITY;
+    if (form->special == SPECIAL_LAST && is_last) return (double)NAN;
+    if (form->special == SPECIAL_MINUS_ZERO && negative && !exponent && !mantissa) return (double)NAN;
+    double value = exponent ? ldexp(1.0 + ldexp(mantissa, -form->mantissa_bits), (int)exponent - form->bias)
+                            : ldexp(mantissa, 1 - form->bias - form->mantissa_bits);
+    return negative ? -value : value;
+}
+
+static double read_float(const uint8_t *at, uint32_t size) {
+    float single;
+    double number;
+    if (size == sizeof(single)) {
+        memcpy(&single, at, sizeof(single));
+        return (double)single;
+    }
+    memcpy(&number, at, sizeof(number));
+    return number;
+}
+
+/* Floats of up to 16 bits. */
+static double read_small_float(const uint8_t *at, dtype type) {
+    static const float_form half = {5, 10, 15, SPECIAL_IEEE}, brain = {8, 7, 127, SPECIAL_IEEE};
+    static const float_form e4m3fn = {4, 3, 7, SPECIAL_LAST}, e5m2 = {5, 2, 15, SPECIAL_IEEE};
+    static const float_form e4m3fnuz = {4, 3, 8, SPECIAL_MINUS_ZERO}, e5m2fnuz = {5, 2, 16, SPECIAL_MINUS_ZERO};
+    uint32_t bits = at[0];
+    if (dtype_size(type) == 2) bits |= (uint32_t)at[1] << 8;
+    if (type == DTYPE_F16 || type == DTYPE_C32) return decode(bits, &half);
+    if (type == DTYPE_BF16) return decode(bits, &brain);
+    if (type == DTYPE_E4M3FN) return decode(bits, &e4m3fn);
+    if (type == DTYPE_E5M2) return decode(bits, &e5m2);
+    if (type == DTYPE_E4M3FNUZ) return decode(bits, &e4m3fnuz);
+    if (type == DTYPE_E5M2FNUZ) return decode(bits, &e5m2fnuz);
+    return bits == 0xff ? (double)NAN : ldexp(1.0, (int)bits - 127); /* e8m0: an exponent alone */
+}
+
+/* A float, or half of a complex number, of size bytes. */
+static void print_float(const uint8_t *at, dtype type, uint32_t size, text *out) {
+    double number = size <= 2 ? read_small_float(at, type) : read_float(at, size);
+    json_print_double(out, number, size == 8 ? 17 : 9);
+}
+
+static void print_integer(const uint8_t *at, uint32_t size, bool is_signed, text *out) {
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < size; i++) bits |= (uint64_t)at[i] << 8 * i;
+    if (!is_signed) {
+        text_printf(out, "%" PRIu64, bits);
+        return;
+    }
+    if (size < 8 && bits >> (8 * size - 1)) bits |= ~UINT64_C(0) << 8 * size;
+    text_printf(out, "%" PRId64, (int64_t)bits);
+}
+
+static void print_element(const uint8_t *at, dtype type, text *out) {
+    uint32_t size = dtype_size(type);
+    switch (dtype_kind_of(type)) {
+    case KIND_BOOL: text_printf(out, *at ? "true" : "false"); break;
+    case KIND_UNSIGNED:
+    case KIND_SIGNED: print_integer(at, size, dtype_kind_of(type) == KIND_SIGNED, out); break;
+    case KIND_FLOAT: print_float(at, type, size, out); break;
+    case KIND_COMPLEX:
+        text_add(out, "[", 1);
+        print_float(at, type, size / 2, out);
+        text_add(out, ",", 1);
+        print_float(at + size / 2, type, size / 2, out);
+        text_add(out, "]", 1);
+        break;
+    }
+}
+
+void stored_tensor_print(const stored_tensor *tensor, text *out) {
+    walk walk = walk_of(tensor);
+    text_add(out, "[", 1);
+    for (bool first = true; walk.left && !out->failed; walk_on(&walk), first = false) {
+        if (!first) text_add(out, ",", 1);
+        print_element(walk.at, tensor->payload->dtype, out);
+    }
+    text_add(out, "]", 1);
+}
