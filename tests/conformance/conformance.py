@@ -18,7 +18,7 @@ from command import Run, calls_of, forms, inputs_of, must, stored
 
 # Programs that copy state bytes: one of two states is set aside; a computed value that is also read elsewhere is stored;
 # a value must be known before anything may be written.
-COPIED = {"swapped": 24, "lookup": 16, "rolled": 40, "late_check": 16}
+COPIED = {"swapped": 24, "lookup": 16}
 # Programs that build nothing new: there is nothing for --no-inplace to copy.
 NOTHING_BUILT = {"delay"}
 # Bytes written to states, per call, where the program leaves no choice.
