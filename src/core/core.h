@@ -45,6 +45,8 @@ typedef struct sym_value { /* a number */
     int64_t i; /* INT, BOOL */
     double f;  /* FLOAT */
 } sym_value;
+/* The number that an element is. False: a complex one, or an integer beyond int64. */
+bool element_value(dtype type, const void *data, sym_value *out);
 typedef enum sym_op {
 #define SYM_OP(id, srepr, infix) SYM_##id,
 #include "core/sym_ops.def"

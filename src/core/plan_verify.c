@@ -203,17 +203,19 @@ static void check_symbols(plan_checker *checker) {
     }
 }
 
-/* The segments are all steps, in order. */
+/* The segments are all steps, in order, cut after item steps. */
 static bool check_segments(plan_checker *checker) {
     const plan *plan = checker->plan;
     uint32_t next = 0;
     bool good = plan->segment_count > 0;
     for (uint32_t i = 0; i < plan->segment_count; i++) {
         good = good && plan->segments[i].first_step == next && plan->segments[i].end_step >= next;
+        good = good && (i == 0 || (next > 0 && next <= plan->step_count && step_is_item(&plan->steps[next - 1])));
         next = plan->segments[i].end_step;
     }
     fault_at(checker, "plan");
-    if (!good || next != plan->step_count) fault(checker, "its segments are not its steps in order");
+    if (!good || next != plan->step_count)
+        fault(checker, "its segments are not its steps in order, cut after item steps");
     if (plan->first_write > plan->step_count) fault(checker, "its first write is step %u", plan->first_write);
     return checker->fault_count == 0;
 }

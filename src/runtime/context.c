@@ -3,13 +3,54 @@
 
 #include <inttypes.h>
 
+/* When each expression is known, and which steps can fail a call. */
+static insitu_status find_items(insitu_context *context) {
+    const plan *plan = context->engine->plan;
+    const sym_pool *pool = &plan->symbols;
+    TRY(arena_array(&context->arena, plan->step_count, sizeof(*context->items), &context->items));
+    TRY(arena_array(&context->arena, pool->node_count, sizeof(*context->ready), &context->ready));
+    context->last_check = NONE;
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        if (step_is_item(&plan->steps[i])) context->items[context->item_count++] = i;
+        if (step_is_item(&plan->steps[i]) || plan->steps[i].kind == STEP_CHECK_INDEX) context->last_check = i;
+    }
+    for (uint32_t id = 0; id < pool->node_count; id++) {
+        uint32_t symbol = sym_symbol_index(pool, (sym){id});
+        if (symbol != NONE && plan->symbol_sources[symbol].source == SYMBOL_STEP)
+            context->ready[id] = plan->symbol_sources[symbol].step + 1;
+        for (uint32_t i = 0; i < sym_arg_count(pool, (sym){id}); i++) {
+            uint32_t ready = context->ready[sym_arg(pool, (sym){id}, i).id];
+            if (ready > context->ready[id]) context->ready[id] = ready;
+        }
+    }
+    return INSITU_OK;
+}
+
+/* The last item step whose value the output needs. */
+static uint32_t item_of_output(const insitu_context *context, const plan_output *output) {
+    const tensor_type *type = &output->operand.type;
+    if (output->kind == OUTPUT_NONE) return NONE;
+    if (output->kind == OUTPUT_NUMBER) return context->ready[output->value.id] - 1;
+    uint32_t ready = context->ready[context->engine->plan->storages[output->operand.storage].bytes.id];
+    const uint32_t offset = context->ready[type->offset.id];
+    if (offset > ready) ready = offset;
+    for (uint32_t i = 0; i < type->shape.rank; i++) {
+        if (context->ready[type->shape.sizes[i].id] > ready) ready = context->ready[type->shape.sizes[i].id];
+        if (context->ready[type->strides[i].id] > ready) ready = context->ready[type->strides[i].id];
+    }
+    return ready - 1; /* NONE from 0 */
+}
+
 static insitu_status fill(insitu_context *context) {
     const plan *plan = context->engine->plan;
     arena *arena = &context->arena;
     TRY(arena_array(arena, plan->input_count, sizeof(*context->inputs), &context->inputs));
     TRY(arena_array(arena, plan->output_count, sizeof(*context->outputs), &context->outputs));
+    TRY(arena_array(arena, plan->segment_count, sizeof(*context->segments), &context->segments));
+    TRY(arena_array(arena, plan->segment_count, sizeof(*context->bounds), &context->bounds));
     TRY(arena_array(arena, plan->symbols.symbol_count, sizeof(*context->values), &context->values));
     TRY(arena_array(arena, plan->symbols.symbol_count, sizeof(*context->known), &context->known));
+    TRY(arena_array(arena, plan->symbols.symbol_count, sizeof(*context->fixed), &context->fixed));
     TRY(arena_array(arena, plan->storage_count, sizeof(*context->bases), &context->bases));
     TRY(arena_array(arena, plan->state_storage_count, sizeof(bool), &context->state_is_written));
     TRY(arena_array(arena, context_region_limit(plan), sizeof(*context->regions), &context->regions));
@@ -19,6 +60,9 @@ static insitu_status fill(insitu_context *context) {
             if (storage->kind == STORAGE_STATE) context->state_is_written[storage->index] = true;
         }
     }
+    TRY(find_items(context));
+    for (uint32_t i = 0; i < plan->output_count; i++)
+        context->outputs[i].item = item_of_output(context, &plan->outputs[i]);
     return INSITU_OK;
 }
 
@@ -42,8 +86,13 @@ insitu_status insitu_context_create(const insitu_engine *engine, insitu_context 
 
 void insitu_context_destroy(insitu_context *context) {
     if (!context) return;
-    for (uint32_t i = 0; i < context->binding_count; i++) binding_destroy(context, context->bindings[i]);
-    memory_free(context->intermediate.data);
+    const plan *plan = context->engine->plan;
+    for (uint32_t i = 0; context->segments && i < plan->segment_count; i++) {
+        context_segment *segment = &context->segments[i];
+        for (uint32_t b = 0; b < segment->binding_count; b++) binding_destroy(context, segment->bindings[b]);
+        memory_free(segment->intermediate.data);
+    }
+    for (uint32_t i = 0; context->outputs && i < plan->output_count; i++) memory_free(context->outputs[i].memory.data);
     memory_free(context->workspace.data);
     memory_free(context->output.data);
     arena_release(&context->arena);
@@ -208,6 +257,9 @@ insitu_status insitu_context_output_shape(insitu_context *context, int32_t index
             out_sizes[i] = value.i;
             continue;
         }
+        if (missing != NONE && plan->symbol_sources[missing].source == SYMBOL_STEP)
+            FAIL(diag, INSITU_SHAPE, "size %u of output '%s' is only known during the call: '%s' decides it", i,
+                 output->name, plan->steps[plan->symbol_sources[missing].step].name);
         if (missing != NONE && plan->symbol_sources[missing].source != SYMBOL_UNUSED)
             FAIL(diag, INSITU_ARG, "the sizes of output '%s' depend on input '%s', which is not bound", output->name,
                  plan->inputs[plan->symbol_sources[missing].input].name);

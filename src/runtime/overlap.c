@@ -3,32 +3,32 @@
 #include "runtime/runtime_int.h"
 
 uint32_t context_region_limit(const plan *plan) {
-    return plan->input_count + plan->output_count + plan->state_storage_count + 2;
+    return plan->input_count + 2 * plan->output_count + plan->state_storage_count + plan->segment_count + 1;
 }
 
 /* Where an output that is an input or a state lies. */
-static const uint8_t *alias_address(const insitu_context *context, const binding *binding, const insitu_state *state,
-                                    uint32_t index) {
+static const uint8_t *alias_address(const insitu_context *context, const insitu_state *state, uint32_t index) {
     const plan *plan = context->engine->plan;
     const plan_output *output = &plan->outputs[index];
     const uint8_t *start = NULL;
     if (output->alias == ALIAS_INPUT) start = context->inputs[output->alias_index].address;
     if (output->alias == ALIAS_STATE) start = state->storages[plan->states[output->alias_index].state_storage];
-    return start ? start + binding->outputs[index].layout.offset : NULL;
+    return start ? start + context->outputs[index].row->layout.offset : NULL;
 }
 
-bool output_is_its_alias(const insitu_context *context, const binding *binding, const insitu_state *state,
-                         uint32_t index) {
+/* Where an output lies that is only known during the call is no excuse: it is not known before. */
+bool output_is_its_alias(const insitu_context *context, const insitu_state *state, uint32_t index) {
     const plan_output *output = &context->engine->plan->outputs[index];
     const bound_tensor *target = &context->outputs[index].target;
-    const layout *layout = &binding->outputs[index].layout;
-    if (output->kind != OUTPUT_TENSOR || output->alias == ALIAS_NONE || !target->is_bound) return false;
+    const binding_output *row = context->outputs[index].row;
+    if (output->kind != OUTPUT_TENSOR || output->alias == ALIAS_NONE || !target->is_bound || !row) return false;
+    const layout *layout = &row->layout;
     if (layout->bytes == 0) return true;
-    return target->address == alias_address(context, binding, state, index) &&
+    return target->address == alias_address(context, state, index) &&
            same_strides(layout->rank, layout->sizes, target->strides, layout->strides);
 }
 
-static uint32_t list_regions(insitu_context *context, const binding *binding, const insitu_state *state) {
+static uint32_t list_regions(insitu_context *context, const insitu_state *state) {
     const plan *plan = context->engine->plan;
     memory_region *regions = context->regions;
     uint32_t count = 0;
@@ -40,16 +40,21 @@ static uint32_t list_regions(insitu_context *context, const binding *binding, co
     }
     for (uint32_t i = 0; i < plan->output_count; i++) {
         const bound_tensor *target = &context->outputs[i].target;
-        if (target->is_bound && !output_is_its_alias(context, binding, state, i))
+        if (target->is_bound && !output_is_its_alias(context, state, i))
             regions[count++] = (memory_region){target->address, target->bytes, "output", plan->outputs[i].name, true};
     }
     for (uint32_t i = 0; i < plan->state_storage_count; i++)
         regions[count++] = (memory_region){state->storages[i], plan->state_storages[i].bytes, "the state's memory", "",
                                            context->state_is_written[i]};
-    regions[count++] =
-        (memory_region){context->intermediate.data, context->intermediate.size, "the context's memory", "", true};
-    regions[count++] =
-        (memory_region){context->output.data, context->output.size, "the context's memory for outputs", "", true};
+    for (uint32_t i = 0; i < plan->segment_count; i++)
+        regions[count++] = (memory_region){context->segments[i].intermediate.data,
+                                           context->segments[i].intermediate.size, "the context's memory", "", true};
+    static const char outputs[] = "the context's memory for outputs";
+    for (uint32_t i = 0; i < plan->output_count; i++)
+        if (context->outputs[i].memory.data)
+            regions[count++] =
+                (memory_region){context->outputs[i].memory.data, context->outputs[i].memory.size, outputs, "", true};
+    regions[count++] = (memory_region){context->output.data, context->output.size, outputs, "", true};
     return count;
 }
 
@@ -65,9 +70,8 @@ static insitu_status refuse(const memory_region *a, const memory_region *b, insi
          b->name[0] ? "'" : "");
 }
 
-insitu_status context_check_overlap(insitu_context *context, const binding *binding, const insitu_state *state,
-                                    insitu_diag *diag) {
-    uint32_t count = list_regions(context, binding, state);
+insitu_status context_check_overlap(insitu_context *context, const insitu_state *state, insitu_diag *diag) {
+    uint32_t count = list_regions(context, state);
     const memory_region *regions = context->regions;
     for (uint32_t i = 0; i < count; i++) {
         if (!regions[i].is_written) continue;

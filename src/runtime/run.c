@@ -1,6 +1,9 @@
 /* One call: bind, check everything, take the state, run, hand out the outputs. Up to the backend's run nothing of the
- * caller's is written, so a call that fails has changed nothing. With a binding that was seen before, nothing is
- * allocated. */
+ * caller's is written, and what is written before a check that is decided later is saved and put back, so a call that
+ * fails has changed nothing. With bindings that were seen before, nothing is allocated.
+ *
+ * The steps run from one item step to the next: there the value is read, and the positions that depend on it are set.
+ * Where a segment ends, what the next one's sizes decide follows: its binding and its memory. */
 #include "runtime/runtime_int.h"
 
 #include <time.h>
@@ -13,16 +16,14 @@ static double now(void) {
 
 /* ---- memory ---- */
 
-/* At least size bytes, never NULL; what was there is lost. */
-static insitu_status grow(grown_memory *memory, size_t size, insitu_diag *diag) {
+insitu_status memory_grow(grown_memory *memory, size_t size, insitu_diag *diag) {
     if (size == 0) size = ARENA_ALIGNMENT;
     if (size <= memory->size) return INSITU_OK;
     size_t wanted = memory->size <= SIZE_MAX / 2 && memory->size * 2 > size ? memory->size * 2 : size;
+    uint8_t *data = memory_alloc_aligned(wanted, ARENA_ALIGNMENT);
+    if (!data) FAIL(diag, INSITU_NOMEM, "out of memory: the call needs %zu bytes", size);
     memory_free(memory->data);
-    *memory = (grown_memory){0};
-    memory->data = memory_alloc_aligned(wanted, ARENA_ALIGNMENT);
-    if (!memory->data) FAIL(diag, INSITU_NOMEM, "out of memory: the call needs %zu bytes", size);
-    memory->size = wanted;
+    *memory = (grown_memory){data, wanted};
     return INSITU_OK;
 }
 
@@ -33,10 +34,7 @@ static bool needs_staging(const insitu_context *context, const binding *binding,
            !same_strides(layout->rank, layout->sizes, context->inputs[index].strides, layout->strides);
 }
 
-static insitu_status reserve(insitu_context *context, binding *binding, insitu_diag *diag) {
-    TRY(grow(&context->intermediate, binding->arena_bytes, diag));
-    TRY(grow(&context->workspace, binding->workspace_bytes, diag));
-    TRY(grow(&context->output, binding->output_bytes, diag));
+static insitu_status reserve_inputs(const insitu_context *context, binding *binding, insitu_diag *diag) {
     for (uint32_t i = 0; i < context->engine->plan->input_count; i++) {
         binding_input *input = &binding->inputs[i];
         if (input->staged || !needs_staging(context, binding, i)) continue;
@@ -48,30 +46,13 @@ static insitu_status reserve(insitu_context *context, binding *binding, insitu_d
 
 /* ---- addresses ---- */
 
-/* An output is computed in the caller's memory if that is laid out as the program lays it out, without holes. */
-static bool is_direct(const insitu_context *context, const binding *binding, uint32_t index) {
-    const plan *plan = context->engine->plan;
-    const plan_operand *operand = &plan->outputs[index].operand;
-    const bound_tensor *target = &context->outputs[index].target;
-    const layout *layout = &binding->outputs[index].layout;
-    const plan_storage *storage = &plan->storages[operand->storage];
-    return target->is_bound && storage->kind == STORAGE_OUTPUT && storage->index == index && layout->offset == 0 &&
-           layout->extent == layout->bytes && binding->bound.storage_bytes[operand->storage] == layout->bytes &&
-           same_strides(layout->rank, layout->sizes, target->strides, layout->strides);
-}
-
-static void *output_base(const insitu_context *context, const binding *binding, uint32_t index) {
-    uint8_t *address = context->outputs[index].target.address;
-    return is_direct(context, binding, index) && address ? address
-                                                         : context->output.data + binding->outputs[index].place;
-}
-
 static void *input_base(const insitu_context *context, const binding *binding, uint32_t index) {
     if (needs_staging(context, binding, index)) return binding->inputs[index].staged;
     uint8_t *address = context->inputs[index].address;
     return address ? address : context->output.data; /* without elements any address will do */
 }
 
+/* Of all that is known before the call, intermediate values excepted. */
 static void set_bases(insitu_context *context, const binding *binding, const insitu_state *state) {
     const plan *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->storage_count; i++) {
@@ -80,9 +61,21 @@ static void set_bases(insitu_context *context, const binding *binding, const ins
         case STORAGE_WEIGHT: context->bases[i] = (void *)(uintptr_t)plan->weights[storage->index].data; break;
         case STORAGE_STATE: context->bases[i] = state->storages[storage->index]; break;
         case STORAGE_INPUT: context->bases[i] = input_base(context, binding, storage->index); break;
-        case STORAGE_OUTPUT: context->bases[i] = output_base(context, binding, storage->index); break;
-        case STORAGE_ARENA: context->bases[i] = context->intermediate.data + binding->bound.arena_offsets[i]; break;
+        case STORAGE_OUTPUT:
+            if (context->outputs[storage->index].row) context->bases[i] = context_output_base(context, storage->index);
+            break;
+        case STORAGE_ARENA: break;
         }
+    }
+}
+
+static void set_arena_bases(insitu_context *context, uint32_t segment) {
+    const plan *plan = context->engine->plan;
+    for (uint32_t i = 0; i < plan->storage_count; i++) {
+        const plan_storage *storage = &plan->storages[i];
+        if (storage->kind == STORAGE_ARENA && plan_segment_of(plan, storage->first_step) == segment)
+            context->bases[i] =
+                context->segments[segment].intermediate.data + context->bounds[segment].arena_offsets[i];
     }
 }
 
@@ -95,127 +88,13 @@ static void stage_inputs(const insitu_context *context, const binding *binding) 
     }
 }
 
-static void poison(const insitu_context *context, const binding *binding) {
+static void poison_outputs(const insitu_context *context) {
     const plan *plan = context->engine->plan;
-    memset(context->intermediate.data, 0xFF, context->intermediate.size);
-    memset(context->workspace.data, 0xFF, context->workspace.size);
-    for (uint32_t i = 0; i < plan->storage_count; i++)
-        if (plan->storages[i].kind == STORAGE_OUTPUT) memset(context->bases[i], 0xFF, binding->bound.storage_bytes[i]);
-}
-
-/* ---- outputs ---- */
-
-static void set_result(context_output *output, dtype type, uint32_t rank, void *data, uint64_t byte_offset) {
-    output->result = (insitu_tensor){.data = data,
-                                     .device = {INSITU_DEVICE_CPU, 0},
-                                     .ndim = (int32_t)rank,
-                                     .dtype = dtype_public(type),
-                                     .shape = output->sizes,
-                                     .strides = output->strides,
-                                     .byte_offset = byte_offset};
-}
-
-static void set_result_to_target(context_output *output, dtype type) {
-    const bound_tensor *target = &output->target;
-    memcpy(output->sizes, target->sizes, sizeof(output->sizes));
-    memcpy(output->strides, target->strides, sizeof(output->strides));
-    set_result(output, type, target->rank, target->data, target->byte_offset);
-}
-
-static void finish_number(insitu_context *context, const binding *binding, uint32_t index) {
-    context_output *output = &context->outputs[index];
-    sym_value value = binding->outputs[index].number;
-    uint8_t *place =
-        output->target.is_bound ? output->target.address : context->output.data + binding->outputs[index].place;
-    dtype type = DTYPE_I64;
-    if (value.kind == SYM_KIND_FLOAT) {
-        type = DTYPE_F64;
-        memcpy(place, &value.f, sizeof(value.f));
-    } else if (value.kind == SYM_KIND_BOOL) {
-        type = DTYPE_BOOL;
-        *place = value.i != 0;
-    } else {
-        memcpy(place, &value.i, sizeof(value.i));
+    for (uint32_t i = 0; i < plan->storage_count; i++) {
+        const binding_output *row =
+            plan->storages[i].kind == STORAGE_OUTPUT ? context->outputs[plan->storages[i].index].row : NULL;
+        if (row) memset(context->bases[i], 0xFF, row->storage_bytes);
     }
-    if (output->target.is_bound)
-        set_result_to_target(output, type);
-    else
-        set_result(output, type, 0, place, 0);
-}
-
-/* The tensor where the program left it. */
-static void hand_out(insitu_context *context, const binding *binding, uint32_t index) {
-    const plan *plan = context->engine->plan;
-    const plan_output *declared = &plan->outputs[index];
-    const layout *layout = &binding->outputs[index].layout;
-    context_output *output = &context->outputs[index];
-    memcpy(output->sizes, layout->sizes, sizeof(output->sizes));
-    memcpy(output->strides, layout->strides, sizeof(output->strides));
-    uint8_t *base = context->bases[declared->operand.storage];
-    if (declared->alias == ALIAS_INPUT && base == context->inputs[declared->alias_index].address) {
-        const bound_tensor *input = &context->inputs[declared->alias_index];
-        set_result(output, layout->dtype, layout->rank, input->data, input->byte_offset + layout->offset);
-        return;
-    }
-    set_result(output, layout->dtype, layout->rank, base + layout->offset, 0);
-}
-
-/* The tensor in memory of its own: the caller's, or a dense copy in the context's. */
-static void copy_out(insitu_context *context, const binding *binding, uint32_t index) {
-    const plan *plan = context->engine->plan;
-    const plan_operand *operand = &plan->outputs[index].operand;
-    const layout *layout = &binding->outputs[index].layout;
-    context_output *output = &context->outputs[index];
-    const uint8_t *source = (const uint8_t *)context->bases[operand->storage] + layout->offset;
-    if (output->target.is_bound) {
-        set_result_to_target(output, layout->dtype);
-    } else {
-        memcpy(output->sizes, layout->sizes, sizeof(output->sizes));
-        dense_strides(layout->rank, layout->sizes, output->strides);
-        set_result(output, layout->dtype, layout->rank, context->output.data + binding->outputs[index].place, 0);
-    }
-    if (layout->bytes == 0) return;
-    uint8_t *target = (uint8_t *)output->result.data + output->result.byte_offset;
-    strided_copy(layout->dtype, layout->rank, layout->sizes, target, output->strides, source, layout->strides);
-    storage_kind kind = plan->storages[operand->storage].kind;
-    if (kind == STORAGE_STATE || kind == STORAGE_INPUT) context->stats.output_bytes_copied += (int64_t)layout->bytes;
-}
-
-static void finish_output(insitu_context *context, const binding *binding, const insitu_state *state, uint32_t index) {
-    const plan *plan = context->engine->plan;
-    const plan_output *declared = &plan->outputs[index];
-    context_output *output = &context->outputs[index];
-    if (declared->kind == OUTPUT_NONE) {
-        output->result = (insitu_tensor){0};
-        return;
-    }
-    if (declared->kind == OUTPUT_NUMBER) {
-        finish_number(context, binding, index);
-        return;
-    }
-    const plan_storage *storage = &plan->storages[declared->operand.storage];
-    bool is_own = storage->kind == STORAGE_OUTPUT && storage->index == index;
-    if (is_direct(context, binding, index) || output_is_its_alias(context, binding, state, index))
-        set_result_to_target(output, binding->outputs[index].layout.dtype);
-    else if (!output->target.is_bound && (is_own || declared->alias != ALIAS_NONE))
-        hand_out(context, binding, index);
-    else
-        copy_out(context, binding, index);
-}
-
-/* Sizes that a bound output must have, now that they are known. */
-static insitu_status check_targets(const insitu_context *context, const binding *binding, insitu_diag *diag) {
-    for (uint32_t i = 0; i < context->engine->plan->output_count; i++) {
-        const bound_tensor *target = &context->outputs[i].target;
-        const layout *layout = &binding->outputs[i].layout;
-        if (!target->is_bound || context->engine->plan->outputs[i].kind != OUTPUT_TENSOR) continue;
-        for (uint32_t dim = 0; dim < layout->rank; dim++)
-            if (target->sizes[dim] != layout->sizes[dim])
-                FAIL(diag, INSITU_SHAPE, "output '%s' is bound with size %lld in dimension %u where it has %lld",
-                     context->engine->plan->outputs[i].name, (long long)target->sizes[dim], dim,
-                     (long long)layout->sizes[dim]);
-    }
-    return INSITU_OK;
 }
 
 /* ---- the call ---- */
@@ -232,30 +111,136 @@ static insitu_status check_bound(const insitu_context *context, const insitu_sta
     return INSITU_OK;
 }
 
-static insitu_status run_locked(insitu_context *context, const binding *binding, const insitu_state *state,
-                                insitu_diag *diag) {
-    set_bases(context, binding, state);
-    stage_inputs(context, binding);
-    if (switch_on(SWITCH_POISON)) poison(context, binding);
-    uint32_t end = context->engine->plan->step_count;
-    backend_call call = {.bases = context->bases, .workspace = context->workspace.data, .end = end};
-    TRY(context->backend->run(binding->prepared, &call, diag));
-    context->stats = binding->totals;
-    for (uint32_t i = 0; i < context->engine->plan->output_count; i++) finish_output(context, binding, state, i);
+static insitu_status bind_segment(insitu_context *context, uint32_t segment, insitu_diag *diag) {
+    context_segment *home = &context->segments[segment];
+    TRY(context_find_binding(context, segment, &home->current, diag));
+    context->bounds[segment] = home->current->bound;
+    return INSITU_OK;
+}
+
+/* Memory for what the segment computes. */
+static insitu_status reserve_segment(insitu_context *context, uint32_t segment, insitu_diag *diag) {
+    context_segment *home = &context->segments[segment];
+    TRY(memory_grow(&home->intermediate, home->current->arena_bytes, diag));
+    return memory_grow(&context->workspace, home->current->workspace_bytes, diag);
+}
+
+static insitu_status patch(const insitu_context *context, uint32_t segment, insitu_diag *diag) {
+    const binding *binding = context->segments[segment].current;
+    TRY(plan_patch(&binding->bound, context->values, context->known, diag));
+    return plan_patch(&binding->restores, context->values, context->known, diag);
+}
+
+static insitu_status start_segment(insitu_context *context, uint32_t segment, insitu_diag *diag) {
+    if (segment) TRY(bind_segment(context, segment, diag));
+    if (segment) TRY(reserve_segment(context, segment, diag));
+    set_arena_bases(context, segment);
+    if (switch_on(SWITCH_POISON)) {
+        const grown_memory *intermediate = &context->segments[segment].intermediate;
+        memset(intermediate->data, 0xFF, intermediate->size);
+        memset(context->workspace.data, 0xFF, context->workspace.size);
+    }
+    return segment ? patch(context, segment, diag) : INSITU_OK;
+}
+
+/* Runs the steps [first, end) of the segment, none of which is an item. */
+static insitu_status run_steps(const insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
+                               uint32_t *out_failed, insitu_diag *diag) {
+    if (first == end) return INSITU_OK;
+    backend_call call = {.bases = context->bases,
+                         .workspace = context->workspace.data,
+                         .first = first,
+                         .end = end,
+                         .out_failed = out_failed};
+    return context->backend->run(context->segments[segment].current->prepared, &call, diag);
+}
+
+/* *next_item counts the item steps that were read. */
+static insitu_status run_segment(insitu_context *context, uint32_t segment, uint32_t *next_item, uint32_t *out_failed,
+                                 insitu_diag *diag) {
+    uint32_t at = context->engine->plan->segments[segment].first_step;
+    uint32_t end = context->engine->plan->segments[segment].end_step;
+    TRY(start_segment(context, segment, diag));
+    while (*next_item < context->item_count && context->items[*next_item] < end) {
+        uint32_t item = context->items[*next_item];
+        TRY(run_steps(context, segment, at, item, out_failed, diag));
+        *out_failed = item;
+        TRY(context_read_item(context, item, diag));
+        TRY(context_decide_outputs(context, item, diag));
+        TRY(patch(context, segment, diag));
+        at = item + 1;
+        ++*next_item;
+    }
+    return run_steps(context, segment, at, end, out_failed, diag);
+}
+
+/* Puts back what was written before step failed, from the last save to the first. Saves are kept until the last check. */
+static void restore(const insitu_context *context, uint32_t failed) {
+    const plan *plan = context->engine->plan;
+    if (context->last_check == NONE || failed > context->last_check) return;
+    for (uint32_t i = plan->segment_count; i-- > 0;) {
+        const binding *binding = context->segments[i].current;
+        if (!binding || binding->restores.step_count == 0) continue;
+        uint32_t first = binding->restores.first_step, end = first + binding->restores.step_count;
+        while (first < end && plan->restores[first].save_step >= failed) first++;
+        backend_call call = {.bases = context->bases, .workspace = context->workspace.data, .first = first, .end = end};
+        if (first < end) (void)context->backend->run(binding->prepared_restores, &call, NULL);
+    }
+}
+
+static insitu_status run_locked(insitu_context *context, const insitu_state *state, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    const binding *first = context->segments[0].current;
+    set_bases(context, first, state);
+    stage_inputs(context, first);
+    if (switch_on(SWITCH_POISON)) poison_outputs(context);
+    uint32_t next_item = 0, failed = 0;
+    for (uint32_t i = 0; i < plan->segment_count; i++) {
+        insitu_status status = run_segment(context, i, &next_item, &failed, diag);
+        if (status == INSITU_OK) continue;
+        restore(context, failed);
+        return status;
+    }
+    context->stats = first->totals;
+    for (uint32_t i = 1; i < plan->segment_count; i++) {
+        const insitu_run_stats *more = &context->segments[i].current->totals;
+        context->stats.state_bytes_written += more->state_bytes_written;
+        context->stats.state_bytes_moved += more->state_bytes_moved;
+        context->stats.state_bytes_copied += more->state_bytes_copied;
+        context->stats.state_bytes_saved += more->state_bytes_saved;
+        context->stats.weight_bytes_read += more->weight_bytes_read;
+        context->stats.output_bytes_copied += more->output_bytes_copied;
+        context->stats.arena_bytes += more->arena_bytes;
+    }
+    for (uint32_t i = 0; i < plan->output_count; i++) context_finish_output(context, state, i);
+    return INSITU_OK;
+}
+
+/* What can be known of the outputs before the call. */
+static insitu_status start_outputs(insitu_context *context, insitu_diag *diag) {
+    const binding *binding = context->segments[0].current;
+    for (uint32_t i = 0; i < context->engine->plan->output_count; i++) {
+        context_output *output = &context->outputs[i];
+        output->row = output->item == NONE ? &binding->outputs[i] : NULL;
+        if (output->row) TRY(context_check_target(context, i, diag));
+    }
     return INSITU_OK;
 }
 
 static insitu_status run(insitu_context *context, insitu_state *state, insitu_diag *diag) {
+    for (uint32_t i = 0; i < context->engine->plan->segment_count; i++) context->segments[i].current = NULL;
     TRY(check_bound(context, state, diag));
     TRY(context_read_symbols(context, diag));
-    binding *binding;
-    TRY(context_find_binding(context, &binding, diag));
-    TRY(check_targets(context, binding, diag));
-    TRY(context_check_overlap(context, binding, state, diag));
-    TRY(reserve(context, binding, diag));
-    if (!state) return run_locked(context, binding, state, diag);
+    TRY(bind_segment(context, 0, diag));
+    TRY(start_outputs(context, diag));
+    TRY(context_check_overlap(context, state, diag));
+    binding *first = context->segments[0].current;
+    TRY(reserve_segment(context, 0, diag));
+    TRY(memory_grow(&context->output, first->output_bytes, diag));
+    TRY(reserve_inputs(context, first, diag));
+    if (!state) return run_locked(context, state, diag);
     TRY(state_lock(state, diag));
-    insitu_status status = run_locked(context, binding, state, diag);
+    insitu_status status = run_locked(context, state, diag);
     state_unlock(state);
     return status;
 }

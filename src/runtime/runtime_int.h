@@ -51,34 +51,46 @@ typedef struct binding_input {
 
 typedef struct binding_output {
     layout layout;
-    size_t place; /* in the context's output memory */
+    size_t storage_bytes; /* of the storage that it lies in */
+    size_t bytes;         /* of memory that it needs if the caller gives none */
+    size_t place;         /* in the context's output memory */
     sym_value number;
 } binding_output;
 
-/* What depends on the symbols' values alone: made once, then found again. */
+/* What depends on the values of the symbols that a segment's sizes may use: made once, then found again. */
 typedef struct binding {
     arena arena;
     sym_value *values;
-    binding_input *inputs;
-    binding_output *outputs;
-    bound_plan bound;
-    void *prepared;
-    const backend *backend;
+    binding_input *inputs;   /* of the first segment's */
+    binding_output *outputs; /* of the first segment's: those that are known before the call */
+    bound_plan bound, restores;
+    void *prepared, *prepared_restores;
     size_t workspace_bytes, arena_bytes, output_bytes;
     insitu_run_stats totals; /* sums of the steps' counters */
     uint64_t last_used;
 } binding;
 
-typedef struct context_output {
-    bound_tensor target; /* where the caller wants it */
-    insitu_tensor result;
-    int64_t sizes[MAX_RANK], strides[MAX_RANK]; /* of result */
-} context_output;
-
 typedef struct grown_memory { /* memory of the context that grows with the largest binding */
     uint8_t *data;
     size_t size;
 } grown_memory;
+
+typedef struct context_segment {
+    binding *bindings[MAX_SYMBOL_BINDINGS];
+    uint32_t binding_count;
+    binding *current; /* of the running call; NULL before the segment starts */
+    grown_memory intermediate;
+} context_segment;
+
+typedef struct context_output {
+    bound_tensor target; /* where the caller wants it */
+    insitu_tensor result;
+    int64_t sizes[MAX_RANK], strides[MAX_RANK]; /* of result */
+    uint32_t item;                              /* the last item step whose value it needs; NONE */
+    const binding_output *row;                  /* of the running call; NULL before that step */
+    binding_output late;                        /* what row points to if there is such a step, */
+    grown_memory memory;                        /* and its memory */
+} context_output;
 
 typedef struct memory_region { /* bytes that a call touches */
     const uint8_t *start;
@@ -93,36 +105,71 @@ struct insitu_context {
     arena arena;
     bound_tensor *inputs;
     context_output *outputs;
-    binding *bindings[MAX_SYMBOL_BINDINGS];
-    uint32_t binding_count;
+    context_segment *segments; /* one for each of the plan */
+    bound_plan *bounds;        /* of the running call: each started segment's */
     uint64_t clock;
-    sym_value *values; /* of the call being prepared */
-    bool *known;       /* of each symbol: its input is bound */
+    sym_value *values;               /* of the running call */
+    bool *known;                     /* of each symbol: its value has been read */
+    bool *fixed;                     /* of each symbol: a segment that is being bound may use it in sizes */
+    uint32_t *ready;                 /* of each expression: 0 known before the call, n + 1 after item step n */
+    uint32_t *items;                 /* the plan's item steps */
+    uint32_t item_count, last_check; /* last_check: the last step that can fail a call; NONE */
     void **bases;
     bool *state_is_written; /* of each state storage */
     memory_region *regions;
-    grown_memory intermediate, workspace, output;
+    grown_memory workspace, output;
     insitu_run_stats stats;
     bool has_run;
 };
 
-/* ---- binding.c ---- */
-/* Reads the symbols' values off the bound inputs into context->values and known. Errors: SHAPE (out of range). */
+/* ---- symbols.c ---- */
+/* Reads the symbols' values off the bound inputs into context->values and known; those that item steps read become
+ * unknown. Errors: SHAPE (out of range). */
 MUST_CHECK insitu_status context_read_symbols(insitu_context *context, insitu_diag *diag);
-/* The binding for these values, made if it is new; the least recently used one makes room. All inputs are checked
- * against it. Errors: SHAPE, ARG (a number differs), ASSERT, UNSUPPORTED, NOMEM. */
-MUST_CHECK insitu_status context_find_binding(insitu_context *context, binding **out_binding, insitu_diag *diag);
+/* A number that was bound is the one that the program was compiled for. Errors: ARG, SHAPE. */
+MUST_CHECK insitu_status context_check_number(const insitu_context *context, uint32_t input, insitu_diag *diag);
+/* The assertions that became decidable with this item step, or before the call (NONE). Errors: ASSERT. */
+MUST_CHECK insitu_status context_check_asserts(const insitu_context *context, uint32_t item, insitu_diag *diag);
+/* Reads the item step's symbol off memory. Errors: BOUNDS (out of range). */
+MUST_CHECK insitu_status context_read_item(insitu_context *context, uint32_t item, insitu_diag *diag);
+
+/* ---- binding.c ---- */
+/* The segment's binding for the values that are known, made if it is new; the least recently used one makes room. For
+ * the first segment all inputs are checked against it. Errors: SHAPE, ARG (a number differs), ASSERT, UNSUPPORTED,
+ * NOMEM. */
+MUST_CHECK insitu_status context_find_binding(insitu_context *context, uint32_t segment, binding **out_binding,
+                                              insitu_diag *diag);
 void binding_destroy(const insitu_context *context, binding *binding);
+MUST_CHECK insitu_status context_evaluate(const insitu_context *context, sym expression, int64_t *out_value,
+                                          insitu_diag *diag);
+/* All expressions are known. Errors: SHAPE, FORMAT. */
+MUST_CHECK insitu_status context_evaluate_layout(const insitu_context *context, const tensor_type *type,
+                                                 const char *what, const char *name, layout *out_layout,
+                                                 insitu_diag *diag);
+
+/* ---- run.c ---- */
+/* At least size bytes, never NULL; what was there is lost, save if this fails. */
+MUST_CHECK insitu_status memory_grow(grown_memory *memory, size_t size, insitu_diag *diag);
+
+/* ---- outputs.c ---- */
+MUST_CHECK insitu_status context_evaluate_output(const insitu_context *context, uint32_t index, binding_output *out_row,
+                                                 insitu_diag *diag);
+/* Outputs that became known with this item step get sizes, memory, and a base. Errors: SHAPE, NOMEM. */
+MUST_CHECK insitu_status context_decide_outputs(insitu_context *context, uint32_t item, insitu_diag *diag);
+/* The sizes that a bound output must have. Errors: SHAPE. */
+MUST_CHECK insitu_status context_check_target(const insitu_context *context, uint32_t index, insitu_diag *diag);
+/* Where an OUTPUT storage lies in this call. */
+void *context_output_base(const insitu_context *context, uint32_t index);
+/* After the last step. */
+void context_finish_output(insitu_context *context, const insitu_state *state, uint32_t index);
 
 /* ---- overlap.c ---- */
 /* Refuses memory that one part of the call writes while another uses it. Errors: ARG. */
-MUST_CHECK insitu_status context_check_overlap(insitu_context *context, const binding *binding,
-                                               const insitu_state *state, insitu_diag *diag);
+MUST_CHECK insitu_status context_check_overlap(insitu_context *context, const insitu_state *state, insitu_diag *diag);
 /* The most regions that a call has. */
 uint32_t context_region_limit(const plan *plan);
 /* True if the caller bound the output to the very tensor that it is anyway. */
-bool output_is_its_alias(const insitu_context *context, const binding *binding, const insitu_state *state,
-                         uint32_t index);
+bool output_is_its_alias(const insitu_context *context, const insitu_state *state, uint32_t index);
 
 /* ---- tensors.c ---- */
 void tensor_gather(const insitu_tensor *tensor, void *dense);        /* its elements in row-major order */

@@ -1,0 +1,177 @@
+/* Outputs: where they are computed, and how they are handed out. One that depends on a value which the call reads gets its
+ * sizes and its memory when that is known. */
+#include "runtime/runtime_int.h"
+
+/* The output's storage is its own. */
+static bool is_own(const plan *plan, uint32_t index) {
+    const plan_storage *storage = &plan->storages[plan->outputs[index].operand.storage];
+    return storage->kind == STORAGE_OUTPUT && storage->index == index;
+}
+
+insitu_status context_evaluate_output(const insitu_context *context, uint32_t index, binding_output *out_row,
+                                      insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    const plan_output *output = &plan->outputs[index];
+    uint32_t missing;
+    out_row->bytes = sizeof(out_row->number.i);
+    if (output->kind == OUTPUT_NUMBER &&
+        !sym_evaluate(&plan->symbols, output->value, context->values, context->known, &out_row->number, &missing))
+        FAIL(diag, INSITU_SHAPE, "the number '%s' can't be evaluated with these inputs", output->name);
+    if (output->kind != OUTPUT_TENSOR) return INSITU_OK;
+    int64_t bytes;
+    TRY(context_evaluate_layout(context, &output->operand.type, "output", output->name, &out_row->layout, diag));
+    TRY(context_evaluate(context, plan->storages[output->operand.storage].bytes, &bytes, diag));
+    if (bytes < 0 || out_row->layout.extent > (uint64_t)bytes)
+        FAIL(diag, INSITU_FORMAT, "output '%s' reaches beyond its storage", output->name);
+    out_row->storage_bytes = (size_t)bytes;
+    out_row->bytes = is_own(plan, index) ? out_row->storage_bytes : out_row->layout.bytes;
+    return INSITU_OK;
+}
+
+insitu_status context_check_target(const insitu_context *context, uint32_t index, insitu_diag *diag) {
+    const bound_tensor *target = &context->outputs[index].target;
+    const plan_output *output = &context->engine->plan->outputs[index];
+    if (!target->is_bound || output->kind != OUTPUT_TENSOR) return INSITU_OK;
+    const layout *layout = &context->outputs[index].row->layout;
+    for (uint32_t dim = 0; dim < layout->rank; dim++)
+        if (target->sizes[dim] != layout->sizes[dim])
+            FAIL(diag, INSITU_SHAPE, "output '%s' is bound with size %lld in dimension %u where it has %lld",
+                 output->name, (long long)target->sizes[dim], dim, (long long)layout->sizes[dim]);
+    return INSITU_OK;
+}
+
+static uint8_t *own_memory(const insitu_context *context, uint32_t index) {
+    const context_output *output = &context->outputs[index];
+    return output->item == NONE ? context->output.data + output->row->place : output->memory.data;
+}
+
+/* An output is computed in the caller's memory if that is laid out as the program lays it out, without holes. */
+static bool is_direct(const insitu_context *context, uint32_t index) {
+    const bound_tensor *target = &context->outputs[index].target;
+    const binding_output *row = context->outputs[index].row;
+    const layout *layout = &row->layout;
+    return target->is_bound && is_own(context->engine->plan, index) && layout->offset == 0 &&
+           layout->extent == layout->bytes && row->storage_bytes == layout->bytes &&
+           same_strides(layout->rank, layout->sizes, target->strides, layout->strides);
+}
+
+void *context_output_base(const insitu_context *context, uint32_t index) {
+    uint8_t *address = context->outputs[index].target.address;
+    return is_direct(context, index) && address ? address : own_memory(context, index);
+}
+
+static insitu_status decide_output(insitu_context *context, uint32_t index, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    context_output *output = &context->outputs[index];
+    TRY(context_evaluate_output(context, index, &output->late, diag));
+    output->row = &output->late;
+    TRY(context_check_target(context, index, diag));
+    TRY(memory_grow(&output->memory, output->late.bytes, diag));
+    if (plan->outputs[index].kind != OUTPUT_TENSOR || !is_own(plan, index)) return INSITU_OK;
+    void *base = context_output_base(context, index);
+    context->bases[plan->outputs[index].operand.storage] = base;
+    if (switch_on(SWITCH_POISON)) memset(base, 0xFF, output->late.storage_bytes);
+    return INSITU_OK;
+}
+
+insitu_status context_decide_outputs(insitu_context *context, uint32_t item, insitu_diag *diag) {
+    for (uint32_t i = 0; i < context->engine->plan->output_count; i++)
+        if (context->outputs[i].item == item) TRY(decide_output(context, i, diag));
+    return INSITU_OK;
+}
+
+/* ---- after the call ---- */
+
+static void set_result(context_output *output, dtype type, uint32_t rank, void *data, uint64_t byte_offset) {
+    output->result = (insitu_tensor){.data = data,
+                                     .device = {INSITU_DEVICE_CPU, 0},
+                                     .ndim = (int32_t)rank,
+                                     .dtype = dtype_public(type),
+                                     .shape = output->sizes,
+                                     .strides = output->strides,
+                                     .byte_offset = byte_offset};
+}
+
+static void set_result_to_target(context_output *output, dtype type) {
+    const bound_tensor *target = &output->target;
+    memcpy(output->sizes, target->sizes, sizeof(output->sizes));
+    memcpy(output->strides, target->strides, sizeof(output->strides));
+    set_result(output, type, target->rank, target->data, target->byte_offset);
+}
+
+static void finish_number(insitu_context *context, uint32_t index) {
+    context_output *output = &context->outputs[index];
+    sym_value value = output->row->number;
+    uint8_t *place = output->target.is_bound ? output->target.address : own_memory(context, index);
+    dtype type = DTYPE_I64;
+    if (value.kind == SYM_KIND_FLOAT) {
+        type = DTYPE_F64;
+        memcpy(place, &value.f, sizeof(value.f));
+    } else if (value.kind == SYM_KIND_BOOL) {
+        type = DTYPE_BOOL;
+        *place = value.i != 0;
+    } else {
+        memcpy(place, &value.i, sizeof(value.i));
+    }
+    if (output->target.is_bound)
+        set_result_to_target(output, type);
+    else
+        set_result(output, type, 0, place, 0);
+}
+
+/* The tensor where the program left it. */
+static void hand_out(insitu_context *context, uint32_t index) {
+    const plan_output *declared = &context->engine->plan->outputs[index];
+    context_output *output = &context->outputs[index];
+    const layout *layout = &output->row->layout;
+    memcpy(output->sizes, layout->sizes, sizeof(output->sizes));
+    memcpy(output->strides, layout->strides, sizeof(output->strides));
+    uint8_t *base = context->bases[declared->operand.storage];
+    if (declared->alias == ALIAS_INPUT && base == context->inputs[declared->alias_index].address) {
+        const bound_tensor *input = &context->inputs[declared->alias_index];
+        set_result(output, layout->dtype, layout->rank, input->data, input->byte_offset + layout->offset);
+        return;
+    }
+    set_result(output, layout->dtype, layout->rank, base + layout->offset, 0);
+}
+
+/* The tensor in memory of its own: the caller's, or a dense copy in the context's. */
+static void copy_out(insitu_context *context, uint32_t index) {
+    const plan *plan = context->engine->plan;
+    const plan_operand *operand = &plan->outputs[index].operand;
+    context_output *output = &context->outputs[index];
+    const layout *layout = &output->row->layout;
+    const uint8_t *source = (const uint8_t *)context->bases[operand->storage] + layout->offset;
+    if (output->target.is_bound) {
+        set_result_to_target(output, layout->dtype);
+    } else {
+        memcpy(output->sizes, layout->sizes, sizeof(output->sizes));
+        dense_strides(layout->rank, layout->sizes, output->strides);
+        set_result(output, layout->dtype, layout->rank, own_memory(context, index), 0);
+    }
+    if (layout->bytes == 0) return;
+    uint8_t *target = (uint8_t *)output->result.data + output->result.byte_offset;
+    strided_copy(layout->dtype, layout->rank, layout->sizes, target, output->strides, source, layout->strides);
+    storage_kind kind = plan->storages[operand->storage].kind;
+    if (kind == STORAGE_STATE || kind == STORAGE_INPUT) context->stats.output_bytes_copied += (int64_t)layout->bytes;
+}
+
+void context_finish_output(insitu_context *context, const insitu_state *state, uint32_t index) {
+    const plan *plan = context->engine->plan;
+    const plan_output *declared = &plan->outputs[index];
+    context_output *output = &context->outputs[index];
+    if (declared->kind == OUTPUT_NONE) {
+        output->result = (insitu_tensor){0};
+        return;
+    }
+    if (declared->kind == OUTPUT_NUMBER) {
+        finish_number(context, index);
+        return;
+    }
+    if (is_direct(context, index) || output_is_its_alias(context, state, index))
+        set_result_to_target(output, output->row->layout.dtype);
+    else if (!output->target.is_bound && (is_own(plan, index) || declared->alias != ALIAS_NONE))
+        hand_out(context, index);
+    else
+        copy_out(context, index);
+}

@@ -1,0 +1,139 @@
+/* Symbols' values: read off the bound inputs before the call, and off memory at item steps; with the assertions that they
+ * decide. */
+#include "runtime/runtime_int.h"
+
+#include <inttypes.h>
+
+static sym_value read_number(const bound_tensor *tensor, dtype type) {
+    sym_value value = {.kind = SYM_KIND_INT};
+    if (type == DTYPE_F64) {
+        value.kind = SYM_KIND_FLOAT;
+        memcpy(&value.f, tensor->address, sizeof(value.f));
+    } else if (type == DTYPE_BOOL) {
+        value.kind = SYM_KIND_BOOL;
+        value.i = *tensor->address != 0;
+    } else {
+        memcpy(&value.i, tensor->address, sizeof(value.i));
+    }
+    return value;
+}
+
+static bool is_from_input(const plan_symbol *source) {
+    return source->source == SYMBOL_INPUT_SIZE || source->source == SYMBOL_INPUT_VALUE;
+}
+
+static bool is_in_range(const symbol *symbol, int64_t value) {
+    return symbol->kind != SYM_KIND_INT || (value >= symbol->min && value <= symbol->max);
+}
+
+/* What the range allows, in words; it has one end at least. */
+static void print_range(const symbol *symbol, char *out, size_t size) {
+    if (symbol->min != INT64_MIN && symbol->max != INT64_MAX)
+        (void)snprintf(out, size, "from %" PRId64 " to %" PRId64, symbol->min, symbol->max);
+    else if (symbol->min != INT64_MIN)
+        (void)snprintf(out, size, "at least %" PRId64, symbol->min);
+    else
+        (void)snprintf(out, size, "at most %" PRId64, symbol->max);
+}
+
+enum { RANGE_TEXT = 64 };
+
+static insitu_status check_range(const insitu_context *context, uint32_t index, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    const symbol *symbol = &plan->symbols.symbols[index];
+    const plan_symbol *source = &plan->symbol_sources[index];
+    int64_t value = context->values[index].i;
+    if (is_in_range(symbol, value)) return INSITU_OK;
+    char range[RANGE_TEXT];
+    print_range(symbol, range, sizeof(range));
+    const char *name = plan->inputs[source->input].name;
+    if (source->source == SYMBOL_INPUT_SIZE)
+        FAIL(diag, INSITU_SHAPE, "input '%s' has size %" PRId64 " in dimension %u where %s is allowed", name, value,
+             source->dim, range);
+    FAIL(diag, INSITU_SHAPE, "input '%s' is %" PRId64 " where %s is allowed", name, value, range);
+}
+
+insitu_status context_read_symbols(insitu_context *context, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
+        const plan_symbol *source = &plan->symbol_sources[i];
+        context->known[i] = is_from_input(source) && context->inputs[source->input].is_bound;
+        if (!context->known[i]) continue;
+        const bound_tensor *input = &context->inputs[source->input];
+        if (source->source == SYMBOL_INPUT_SIZE)
+            context->values[i] = (sym_value){.kind = SYM_KIND_INT, .i = input->sizes[source->dim]};
+        else
+            context->values[i] = read_number(input, plan->inputs[source->input].type.dtype);
+        TRY(check_range(context, i, diag));
+    }
+    return INSITU_OK;
+}
+
+insitu_status context_check_number(const insitu_context *context, uint32_t index, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    const plan_input *input = &plan->inputs[index];
+    if (!input->is_scalar) return INSITU_OK;
+    sym_value given = read_number(&context->inputs[index], input->type.dtype), expected = {0};
+    uint32_t missing;
+    if (!sym_evaluate(&plan->symbols, input->value, context->values, context->known, &expected, &missing))
+        FAIL(diag, INSITU_SHAPE, "the value of input '%s' can't be evaluated", input->name);
+    double a = given.kind == SYM_KIND_FLOAT ? given.f : (double)given.i;
+    double b = expected.kind == SYM_KIND_FLOAT ? expected.f : (double)expected.i;
+    bool both_exact = given.kind != SYM_KIND_FLOAT && expected.kind != SYM_KIND_FLOAT;
+    if (both_exact ? given.i == expected.i : (a == b || (a != a && b != b))) return INSITU_OK;
+    if (both_exact)
+        FAIL(diag, INSITU_ARG, "input '%s' is %" PRId64 ", but the program was exported for %" PRId64, input->name,
+             given.i, expected.i);
+    FAIL(diag, INSITU_ARG, "input '%s' is %.17g, but the program was exported for %.17g", input->name, a, b);
+}
+
+insitu_status context_check_asserts(const insitu_context *context, uint32_t item, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    uint32_t ready = item == NONE ? 0 : item + 1;
+    for (uint32_t i = 0; i < plan->assert_count; i++) {
+        const plan_assert *assertion = &plan->asserts[i];
+        if (context->ready[assertion->condition.id] != ready) continue;
+        sym_value value = {0};
+        uint32_t missing;
+        bool has_value =
+            sym_evaluate(&plan->symbols, assertion->condition, context->values, context->known, &value, &missing);
+        if (has_value && (value.kind == SYM_KIND_FLOAT ? value.f != 0 : value.i != 0)) continue;
+        bool has_source = assertion->source[0] != 0;
+        FAIL(diag, INSITU_ASSERT, "an assertion of the program failed: %s%s%s%s", assertion->message,
+             has_source ? " (" : "", assertion->source, has_source ? ")" : "");
+    }
+    return INSITU_OK;
+}
+
+/* The element as a number of the symbol's kind. */
+static bool convert(sym_value *value, sym_kind kind) {
+    if (kind == SYM_KIND_FLOAT && value->kind != SYM_KIND_FLOAT) value->f = (double)value->i;
+    if (kind != SYM_KIND_FLOAT && value->kind == SYM_KIND_FLOAT) return false;
+    if (kind == SYM_KIND_BOOL) value->i = value->i != 0;
+    value->kind = kind;
+    return true;
+}
+
+insitu_status context_read_item(insitu_context *context, uint32_t item, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    const plan_step *step = &plan->steps[item];
+    const bound_plan *bound = &context->bounds[plan_segment_of(plan, item)];
+    const bound_operand *operand = &bound->steps[item - bound->first_step].operands[0];
+    uint32_t index = sym_symbol_index(&plan->symbols, step->attrs[layer_attr_index(LAYER_ITEM, ATTR_SYMBOL)].value);
+    const symbol *symbol = &plan->symbols.symbols[index];
+    const char *before = step->source[0] ? " (" : "", *after = step->source[0] ? ")" : "";
+    sym_value value;
+    const uint8_t *element = (const uint8_t *)context->bases[operand->storage] + operand->offset;
+    if (!element_value(operand->dtype, element, &value) || !convert(&value, symbol->kind))
+        FAIL(diag, INSITU_BOUNDS, "'%s'%s%s%s read a number that an int64 can't hold", step->name, before, step->source,
+             after);
+    if (!is_in_range(symbol, value.i)) {
+        char range[RANGE_TEXT];
+        print_range(symbol, range, sizeof(range));
+        FAIL(diag, INSITU_BOUNDS, "'%s'%s%s%s read %" PRId64 " where %s is allowed", step->name, before, step->source,
+             after, value.i, range);
+    }
+    context->values[index] = value;
+    context->known[index] = true;
+    return context_check_asserts(context, item, diag);
+}
