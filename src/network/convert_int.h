@@ -152,6 +152,12 @@ MUST_CHECK insitu_status finish_wide(converter *c, tensor_id result, dtype type)
 /* What convert_variance gives: the root of the variance; the mean as a second result. */
 enum { SPREAD_ROOT = 1, SPREAD_MEAN = 2 };
 
+/* Recurrent cells. */
+enum { CELL_GRU, CELL_LSTM, CELL_TANH, CELL_RELU };
+
+/* Refuses a source that lacks the part's rank or provably its sizes (convert_update.c). */
+MUST_CHECK insitu_status check_source(converter *c, const shape *part, tensor_id source);
+
 /* Index tensors of index and index_put: one a dimension of x from the first on, NO_TENSOR where all is taken. */
 typedef struct indexing {
     tensor_id indices[MAX_RANK]; /* of equal sizes, i64 or i32 */

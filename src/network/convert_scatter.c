@@ -1,4 +1,4 @@
-/* Writes by index, functional: index_put, index_copy, index_add, index_fill, scatter and its kin. */
+/* Writes by index, functional: index_put, index_copy, index_add, index_fill, scatter and its kin, masked_scatter. */
 #include "network/convert_int.h"
 
 typedef struct index_write { /* r = x with x[indices] = source, or += */
@@ -202,4 +202,41 @@ insitu_status convert_scatter(converter *c, int32_t param) {
         if (strcmp(ops[i].name, name) == 0) return finish_scatter(c, source, ops[i].op);
     }
     return convert_unsupported(c, "reduce %s", name);
+}
+
+/* The elements of source, in order, where the mask is true: the k-th true place takes element k, so that a source with
+ * too few is an index outside it. */
+insitu_status convert_masked_scatter(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, mask, source, places, operands[3], result;
+    shape whole;
+    sym zero = sym_int(c->pool, 0);
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_tensor(c, "mask", &mask));
+    TRY(take_tensor(c, "source", &source));
+    if (dtype_of(c, mask) != DTYPE_BOOL) return convert_unsupported(c, "a mask of %s", dtype_name(dtype_of(c, mask)));
+    shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, source)->shape)}};
+    if (is_int_constant(c, flat.sizes[0], 0)) return convert_unsupported(c, "a source of no elements");
+    TRY(broadcast_shapes(c, &tensor_of(c, x)->shape, &tensor_of(c, mask)->shape, &whole));
+    TRY(emit_expand(c, x, &whole, &operands[0]));
+    TRY(emit_expand(c, mask, &whole, &operands[2]));
+    TRY(emit_reshape(c, source, &flat, &source));
+    flat.sizes[0] = shape_numel(c->pool, &whole);
+    TRY(emit_reshape(c, operands[2], &flat, &places));
+    TRY(emit_cast(c, places, DTYPE_I64, &places));
+    draft scan = draft_of(LAYER_SCAN);
+    draft_int(c, &scan, ATTR_DIM, 0);
+    draft_attr(&scan, ATTR_OP, attr_of_op(OP_CUMSUM));
+    TRY(emit_on(c, &scan, places, &places));
+    TRY(emit_scalar(c, OP_SUB, places, sym_int(c->pool, 1), false, &places));
+    TRY(emit_clamp(c, places, &zero, NULL, &places));
+    draft index = draft_of(LAYER_INDEX);
+    draft_list(&index, ATTR_DIMS, &zero, 1);
+    draft_flag(c, &index, ATTR_WRAP, false);
+    TRY(emit(c, &index, (tensor_id[]){source, places}, 2, &operands[1]));
+    TRY(emit_reshape(c, operands[1], &whole, &operands[1]));
+    draft update = draft_of(LAYER_MASK_UPDATE);
+    TRY(emit(c, &update, operands, 3, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
 }

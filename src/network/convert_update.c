@@ -1,16 +1,16 @@
-/* Writes of a part, functional: slice_scatter, select_scatter. The source is cast to x's dtype and must have the part's
- * sizes. */
+/* Writes of a part, functional: slice_scatter, select_scatter, diagonal_scatter, and unfold_backward, which adds windows
+ * to zeros. The source is cast to x's dtype and must have the part's sizes. */
 #include "network/convert_int.h"
 
-static insitu_status finish_slice_update(converter *c, tensor_id x, tensor_id source, uint32_t dim, sym start, sym end,
-                                         int64_t step) {
-    tensor_id operands[2] = {x, source}, result;
+static insitu_status emit_slice_update(converter *c, tensor_id x, tensor_id source, uint32_t dim, sym start, sym end,
+                                       int64_t step, tensor_id *out) {
+    tensor_id operands[2] = {x, source};
     if (step == 1 && is_int_constant(c, start, 0) && sym_same(end, size_of(c, x, dim))) {
-        set_only_result(c, source);
+        *out = source;
         return INSITU_OK;
     }
     if (sym_same(start, end)) {
-        set_only_result(c, x);
+        *out = x;
         return INSITU_OK;
     }
     draft update = draft_of(LAYER_SLICE_UPDATE);
@@ -18,13 +18,18 @@ static insitu_status finish_slice_update(converter *c, tensor_id x, tensor_id so
     draft_attr(&update, ATTR_START, attr_of_sym(start));
     draft_attr(&update, ATTR_END, attr_of_sym(end));
     draft_int(c, &update, ATTR_STEP, step);
-    TRY(emit(c, &update, operands, 2, &result));
+    return emit(c, &update, operands, 2, out);
+}
+
+static insitu_status finish_slice_update(converter *c, tensor_id x, tensor_id source, uint32_t dim, sym start, sym end,
+                                         int64_t step) {
+    tensor_id result;
+    TRY(emit_slice_update(c, x, source, dim, start, end, step, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
-/* Refuses a source that lacks the part's rank or provably its sizes. */
-static insitu_status check_source(converter *c, const shape *part, tensor_id source) {
+insitu_status check_source(converter *c, const shape *part, tensor_id source) {
     const shape *given = &tensor_of(c, source)->shape;
     if (shape_equal(c->pool, part, given) != TRUTH_FALSE) return INSITU_OK;
     text sentence;
@@ -77,4 +82,56 @@ insitu_status convert_select_scatter(converter *c, int32_t param) {
     TRY(emit_cast(c, source, dtype_of(c, x), &source));
     TRY(emit_unsqueeze(c, source, dim, &source));
     return finish_slice_update(c, x, source, dim, index, sym_add(c->pool, index, sym_int(c->pool, 1)), 1);
+}
+
+insitu_status convert_diagonal_scatter(converter *c, int32_t param) {
+    (void)param;
+    tensor_id operands[2], result;
+    uint32_t dim1, dim2;
+    int64_t offset;
+    TRY(take_tensor(c, "self", &operands[0]));
+    TRY(take_tensor(c, "src", &operands[1]));
+    TRY(take_int(c, "offset", 0, &offset));
+    TRY(take_dim(c, "dim1", 0, rank_of(c, operands[0]), &dim1));
+    TRY(take_dim(c, "dim2", 1, rank_of(c, operands[0]), &dim2));
+    TRY(emit_cast(c, operands[1], dtype_of(c, operands[0]), &operands[1]));
+    draft update = draft_of(LAYER_DIAGONAL_UPDATE);
+    draft_int(c, &update, ATTR_DIM1, dim1);
+    draft_int(c, &update, ATTR_DIM2, dim2);
+    draft_int(c, &update, ATTR_OFFSET, offset);
+    TRY(emit(c, &update, operands, 2, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+enum { MAX_WINDOW = 1024 };
+
+/* Zeros to which the windows grad (..., n, ..., size) of a dimension are added, element k of all windows at once. Windows
+ * that overlap add in their order, which is that of k from the last to the first. */
+insitu_status convert_unfold_backward(converter *c, int32_t param) {
+    (void)param;
+    tensor_id grad, sum, parts[2];
+    shape whole = {0};
+    uint32_t dim;
+    int64_t size, step;
+    TRY(take_tensor(c, "grad_in", &grad));
+    TRY(take_syms(c, "input_sizes", whole.sizes, &whole.rank));
+    TRY(take_dim(c, "dim", 0, whole.rank, &dim));
+    TRY(take_int(c, "size", 1, &size));
+    TRY(take_int(c, "step", 1, &step));
+    if (whole.rank == 0) return convert_unsupported(c, "windows of a tensor without dimensions");
+    if (rank_of(c, grad) != whole.rank + 1 || step < 1) return convert_fail(c, INSITU_FORMAT, "such windows");
+    if (size > MAX_WINDOW) return convert_unsupported(c, "windows of over %d elements", MAX_WINDOW);
+    sym span = sym_mul(c->pool, sym_sub(c->pool, size_of(c, grad, dim), sym_int(c->pool, 1)), sym_int(c->pool, step));
+    TRY(emit_fill(c, dtype_of(c, grad), &whole, sym_int(c->pool, 0), &sum));
+    for (int64_t k = size; k-- > 0;) {
+        sym start = sym_int(c->pool, k), next = sym_int(c->pool, k + 1), end = sym_add(c->pool, span, next);
+        TRY(emit_slice(c, sum, dim, start, end, step, &parts[0]));
+        TRY(emit_slice(c, grad, whole.rank, start, next, 1, &parts[1]));
+        TRY(emit_squeeze(c, parts[1], whole.rank, &parts[1]));
+        TRY(emit_binary(c, OP_ADD, parts[0], parts[1], &parts[1]));
+        TRY(emit_slice_update(c, sum, parts[1], dim, start, end, step, &sum));
+    }
+    set_only_result(c, sum);
+    return INSITU_OK;
 }
