@@ -25,7 +25,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_input(insitu_conte
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_output(insitu_context *context, int32_t index,
                                                                      const insitu_tensor *tensor, insitu_diag *diag);
 /* Sizes that the output will have with the inputs bound now, before the run (room for out_ndim <= 12 sizes).
- * Errors: ARG (index; an input that its sizes depend on is not bound), SHAPE. */
+ * Errors: ARG (index; an input that its sizes depend on is not bound), SHAPE (also where the call itself decides them:
+ * bind nothing, and ask insitu_context_output after the run). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_output_shape(insitu_context *context, int32_t index,
                                                                        int32_t *out_ndim, int64_t *out_sizes,
                                                                        insitu_diag *diag);

@@ -75,14 +75,16 @@ INSITU_API bool insitu_engine_input_is_written(const insitu_engine *engine, cons
 typedef struct insitu_report_row {
     size_t struct_size;
     const char *name;
-    const char *type;      /* "f32[1,2,64,8]" */
-    const char *update;    /* "index_update dim 2" */
-    const char *verdict;   /* "in place", "in place (moves 384)", "COPIED 16 KiB: mul_3 (model.py:41) reads ..." */
+    const char *type;   /* "f32[1,2,64,8]" */
+    const char *update; /* "index_update dim 2" */
+    const char
+        *verdict; /* "in place", "in place (moves 384, saves 16)", "COPIED 16 KiB: mul_3 (model.py:41) reads ..." */
     const char *written;   /* bytes written a call: a number, or an expression over the program's symbols */
     int64_t bytes_written; /* the same as a number; -1 if it depends on a size that is only known at run time */
     int64_t bytes_moved;
     int64_t bytes_copied;
     bool in_place;
+    int64_t bytes_saved; /* old bytes set aside until the last check that may fail the call; not a copy */
 } insitu_report_row;
 
 INSITU_API int32_t insitu_engine_report_count(const insitu_engine *engine);

@@ -168,7 +168,7 @@ void plan_destroy(plan *plan);                         /* NULL allowed */
 MUST_CHECK insitu_status plan_verify(plan *plan, insitu_diag *diag);
 void plan_print(const plan *plan, text *out);        /* deterministic, one step a line */
 void plan_print_report(const plan *plan, text *out); /* the in-place report as people read it */
-/* "in place (moves 384)", "COPIED 16 KiB: mul_3 (model.py:41) reads ..." */
+/* "in place (moves 384, saves 16)", "COPIED 16 KiB: mul_3 (model.py:41) reads ..." */
 void plan_print_verdict(const plan *plan, const report_row *row, text *out);
 
 /* Offsets for live blocks that overlap in time: out_offsets[i] for blocks[i], each a multiple of alignment; returns the

@@ -72,9 +72,7 @@ static void print_attrs(const plan *plan, const plan_step *step, text *out) {
     if (before[0] == ',') text_printf(out, "}");
 }
 
-static void print_step(const plan *plan, uint32_t index, text *out) {
-    const plan_step *step = &plan->steps[index];
-    text_printf(out, "step %u %s: ", index, step->name);
+static void print_body(const plan *plan, const plan_step *step, text *out) {
     if (step->kind == STEP_CHECK_INDEX) {
         text_printf(out, "check_index(");
         print_operands(plan, step->operands, step->operand_count, out);
@@ -83,12 +81,30 @@ static void print_step(const plan *plan, uint32_t index, text *out) {
         text_printf(out, "%s}", step->wrap ? ", wrap" : "");
     } else {
         print_operands(plan, step->results, step->result_count, out);
-        text_printf(out, " = %s(", layer_info_of(step->layer)->name);
+        text_printf(out, step->result_count ? " = %s(" : "%s(", layer_info_of(step->layer)->name);
         print_operands(plan, step->operands, step->operand_count, out);
         text_printf(out, ")");
         print_attrs(plan, step, out);
     }
     text_printf(out, step->source[0] ? "  # %s\n" : "\n", step->source);
+}
+
+/* Steps, with a line between segments, and before the first write. */
+static void print_steps(const plan *plan, text *out) {
+    uint32_t segment = 0;
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        while (segment < plan->segment_count && plan->segments[segment].end_step <= i) segment++;
+        if (segment && segment < plan->segment_count && plan->segments[segment].first_step == i)
+            text_printf(out, "# segment %u: sizes that the steps so far have read\n", segment);
+        if (i == plan->first_write) text_printf(out, "# first write to a state or an input\n");
+        text_printf(out, "step %u %s: ", i, plan->steps[i].name);
+        print_body(plan, &plan->steps[i], out);
+    }
+    for (uint32_t i = 0; i < plan->restore_count; i++) {
+        const plan_restore *restore = &plan->restores[i];
+        text_printf(out, "restore of step %u %s: ", restore->save_step, restore->step.name);
+        print_body(plan, &restore->step, out);
+    }
 }
 
 static void print_range(const symbol *symbol, text *out) {
@@ -107,8 +123,10 @@ static void print_symbols(const plan *plan, text *out) {
         if (plan->symbols.symbols[i].kind == SYM_KIND_INT) print_range(&plan->symbols.symbols[i], out);
         if (source->source == SYMBOL_INPUT_SIZE)
             text_printf(out, ": size %u of input '%s'\n", source->dim, plan->inputs[source->input].name);
-        else
+        else if (source->source == SYMBOL_INPUT_VALUE)
             text_printf(out, ": value of input '%s'\n", plan->inputs[source->input].name);
+        else
+            text_printf(out, ": read by step %u%s\n", source->step, source->in_sizes ? ", in sizes" : "");
     }
 }
 
@@ -180,8 +198,5 @@ void plan_print(const plan *plan, text *out) {
         sym_print(&plan->symbols, plan->asserts[i].condition, out);
         text_printf(out, ": %s\n", plan->asserts[i].message);
     }
-    for (uint32_t i = 0; i < plan->step_count; i++) {
-        if (i == plan->first_write) text_printf(out, "# first write to a state or an input\n");
-        print_step(plan, i, out);
-    }
+    print_steps(plan, out);
 }

@@ -21,14 +21,32 @@ static void print_amount(int64_t bytes, text *out) {
     text_printf(out, "%.*f %s", is_whole ? 0 : 1, amount, units[unit]);
 }
 
+static bool is_zero(const plan *plan, sym bytes) {
+    int64_t constant;
+    return sym_constant(&plan->symbols, bytes, &constant) && constant == 0;
+}
+
+/* " (moves 384, saves 16)" */
+static void print_extra(const plan *plan, const report_row *row, text *out) {
+    const struct {
+        const char *verb;
+        sym bytes;
+    } parts[] = {{"moves", row->moved}, {"saves", row->saved}};
+    const char *before = " (";
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        if (is_zero(plan, parts[i].bytes)) continue;
+        text_printf(out, "%s%s ", before, parts[i].verb);
+        sym_print(&plan->symbols, parts[i].bytes, out);
+        before = ", ";
+    }
+    if (before[0] == ',') text_printf(out, ")");
+}
+
 void plan_print_verdict(const plan *plan, const report_row *row, text *out) {
     int64_t bytes;
     if (row->in_place) {
         text_printf(out, "in place");
-        if (sym_constant(&plan->symbols, row->moved, &bytes) && bytes == 0) return;
-        text_printf(out, " (moves ");
-        sym_print(&plan->symbols, row->moved, out);
-        text_printf(out, ")");
+        print_extra(plan, row, out);
         return;
     }
     text_printf(out, "COPIED ");

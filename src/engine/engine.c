@@ -175,6 +175,7 @@ static insitu_status fill_row(insitu_engine *engine, const report_row *row, engi
     out_row->bytes_written = constant_or_unknown(pool, row->written);
     out_row->bytes_moved = constant_or_unknown(pool, row->moved);
     out_row->bytes_copied = constant_or_unknown(pool, row->copied);
+    out_row->bytes_saved = constant_or_unknown(pool, row->saved);
     return INSITU_OK;
 }
 

@@ -9,7 +9,7 @@
 
 typedef struct engine_text_row { /* what a public report row points to */
     const char *type, *verdict, *written;
-    int64_t bytes_written, bytes_moved, bytes_copied;
+    int64_t bytes_written, bytes_moved, bytes_copied, bytes_saved;
 } engine_text_row;
 
 struct insitu_engine {

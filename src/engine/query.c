@@ -98,7 +98,8 @@ insitu_status insitu_engine_report(const insitu_engine *engine, int32_t index, i
                               .bytes_written = texts->bytes_written,
                               .bytes_moved = texts->bytes_moved,
                               .bytes_copied = texts->bytes_copied,
-                              .in_place = from->in_place};
+                              .in_place = from->in_place,
+                              .bytes_saved = texts->bytes_saved};
     copy_struct(row, row->struct_size, &full, sizeof(full));
     return INSITU_OK;
 }
@@ -243,8 +244,9 @@ static void print_json_report(const insitu_engine *engine, text *out) {
         }
         text_printf(out,
                     ",\"bytes_written\":%" PRId64 ",\"bytes_moved\":%" PRId64 ",\"bytes_copied\":%" PRId64
-                    ",\"in_place\":%s}",
-                    texts->bytes_written, texts->bytes_moved, texts->bytes_copied, row->in_place ? "true" : "false");
+                    ",\"bytes_saved\":%" PRId64 ",\"in_place\":%s}",
+                    texts->bytes_written, texts->bytes_moved, texts->bytes_copied, texts->bytes_saved,
+                    row->in_place ? "true" : "false");
     }
     text_printf(out, "],\n");
 }
