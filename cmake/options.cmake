@@ -2,6 +2,7 @@
 option(INSITU_BUILD_TESTS "Build the tests (needs cmocka and a C++ compiler)" ${PROJECT_IS_TOP_LEVEL})
 option(INSITU_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(INSITU_WARNINGS_AS_ERRORS "Treat warnings as errors" ON)
+option(INSITU_FUZZ "Build the libFuzzer programs of tests/fuzz (needs clang)" OFF)
 set(INSITU_SANITIZE "" CACHE STRING "Sanitizers to build with, comma separated: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -31,6 +32,10 @@ target_compile_options(insitu_flags INTERFACE -ffp-contract=off -fno-math-errno)
 if(INSITU_SANITIZE)
     add_compile_options(-fsanitize=${INSITU_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${INSITU_SANITIZE})
+endif()
+
+if(INSITU_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 # insitu_sanitizer_options(<program>): the defaults of a program that may open oneDNN.

@@ -231,7 +231,8 @@ static insitu_status op_tuple(unpickler *u, uint32_t operand) {
     TRY(unpickle_new(u, PICKLED_TUPLE, &value));
     value->count = operand;
     u->height -= operand;
-    TRY(arena_copy(u->arena, u->stack + u->height, operand * sizeof(*u->stack), &value->items));
+    if (operand) /* else there may be no stack yet */
+        TRY(arena_copy(u->arena, u->stack + u->height, operand * sizeof(*u->stack), &value->items));
     return push(u, value);
 }
 

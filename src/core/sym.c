@@ -76,7 +76,8 @@ static bool own_tables(sym_pool *pool) {
 
 insitu_status sym_pool_status(const sym_pool *pool, insitu_diag *diag) {
     if (pool->too_large)
-        FAIL(diag, INSITU_UNSUPPORTED, "an expression over symbols nests deeper than %d or has more than %d parts",
+        FAIL(diag, INSITU_UNSUPPORTED,
+             "an expression over symbols nests deeper than %d, has more than %d parts or too large a number",
              MAX_NESTING, MAX_EXPRESSION);
     if (pool->failed) FAIL(diag, INSITU_NOMEM, "out of memory while building expressions over symbols");
     return INSITU_OK;

@@ -151,6 +151,7 @@ static bool apply_pair(sym_op op, sym_kind kind, sym_value a, sym_value b, sym_v
         return true;
     }
     if (kind == SYM_KIND_FLOAT) return float_pair(op, value_as_double(a), value_as_double(b), &out->f);
+    if (a.kind == SYM_KIND_FLOAT || b.kind == SYM_KIND_FLOAT) return false; /* shifts and bits of floats are none */
     return integer_pair(op, a.i, b.i, &out->i);
 }
 

@@ -4,7 +4,8 @@
  *   MUL [coefficient] factor...   coefficient first, if it is not 1; factors sorted, repeated for powers
  *   ADD term... [constant]        higher degree first, then by factors; no zero terms
  *
- * Constants that overflow stay apart (MUL 4611686018427387904 8), so that nothing wraps; evaluation then reports it. */
+ * A coefficient that overflows becomes several terms (9223372036854775807 + 1), so that nothing wraps; evaluation then
+ * reports it. One that would need too many of them fails the pool. */
 #include "core/core_int.h"
 #include <string.h>
 
@@ -72,9 +73,13 @@ static poly_term term_of(sym_pool *pool, sym a) {
     int64_t constant;
     const sym_node *node = node_of(pool, a);
     if (sym_constant(pool, a, &constant)) return (poly_term){constant, {1}};
-    if (node->op != SYM_MUL || !sym_constant(pool, node->args[0], &constant) || is_const(pool, node->args[1]))
-        return (poly_term){1, a};
-    return (poly_term){constant, make_monomial(pool, node->args + 1, node->arg_count - 1)};
+    if (node->op != SYM_MUL || node->kind == SYM_KIND_FLOAT) return (poly_term){1, a};
+    wide coefficient = 1;
+    uint32_t constants = 0;
+    for (; constants < node->arg_count && sym_constant(pool, node->args[constants], &constant); constants++)
+        if (__builtin_mul_overflow(coefficient, (wide)constant, &coefficient)) return (poly_term){1, a};
+    if (constants == 0) return (poly_term){1, a};
+    return (poly_term){coefficient, make_monomial(pool, node->args + constants, node->arg_count - constants)};
 }
 
 bool poly_add_sym(sym_pool *pool, poly *sum, sym a, wide scale) {
@@ -141,7 +146,11 @@ bool poly_to_sym(sym_pool *pool, poly *sum, sym *out) {
         wide left = sum->terms[i].coefficient;
         for (uint32_t chunk = 0; left != 0; chunk++) {
             int64_t part = left > INT64_MAX ? INT64_MAX : left < INT64_MIN ? INT64_MIN : (int64_t)left;
-            if (chunk == MAX_CHUNKS || count == MAX_TERMS + MAX_CHUNKS) return false;
+            if (chunk == MAX_CHUNKS) {
+                pool->failed = pool->too_large = true; /* what else it might become depends on how it came about */
+                return false;
+            }
+            if (count == MAX_TERMS + MAX_CHUNKS) return false;
             args[count++] = make_term(pool, sum->terms[i].monomial, part);
             left -= part;
         }
@@ -231,8 +240,10 @@ static bool product_flatten(sym_pool *pool, product *p, const sym *args, uint32_
 
 /* Multiplies the sums among the factors out; false if the result would be large. */
 static bool product_distribute(sym_pool *pool, const product *p, sym *out) {
-    poly total = {.count = 1, .terms = {{p->constant_count ? p->constants[0] : 1, {1}}}};
-    if (p->constant_count > 1) return false;
+    poly total = {.count = 1, .terms = {{1, {1}}}};
+    for (uint32_t i = 0; i < p->constant_count; i++)
+        if (__builtin_mul_overflow(total.terms[0].coefficient, (wide)p->constants[i], &total.terms[0].coefficient))
+            return false;
     for (uint32_t i = 0; i < p->count; i++) {
         poly factor = {.count = 0}, next;
         if (!poly_add_sym(pool, &factor, p->factors[i], 1) || factor.count * total.count > MAX_DISTRIBUTED ||

@@ -100,7 +100,9 @@ static sym make_power(sym_pool *pool, sym_kind kind, const sym *args) {
 
 static sym make_shift(sym_pool *pool, sym_op op, const sym *args) {
     int64_t by;
-    if (!sym_constant(pool, args[1], &by) || by < 0 || by > 62) return sym_intern(pool, op, SYM_KIND_INT, args, 2);
+    bool is_float = sym_kind_of(pool, args[0]) == SYM_KIND_FLOAT; /* has no value, whatever it is shifted by */
+    if (is_float || !sym_constant(pool, args[1], &by) || by < 0 || by > 62)
+        return sym_intern(pool, op, SYM_KIND_INT, args, 2);
     sym factor = sym_int(pool, INT64_C(1) << by);
     return op == SYM_LSHIFT ? sym_mul(pool, args[0], factor) : sym_floordiv(pool, args[0], factor);
 }

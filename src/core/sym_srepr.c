@@ -490,6 +490,6 @@ insitu_status sym_parse_srepr(sym_pool *pool, const char *text, sym *out, insitu
     skip(&s);
     if (*s.cursor) return srepr_failed(&s, "expected the end");
     *out = as_integer(&s, result);
-    if (pool->too_large) return srepr_failed(&s, "nested too deeply or too long");
+    if (pool->too_large) return srepr_failed(&s, "nested too deeply, too long, or with too large a number");
     return sym_pool_status(pool, diag);
 }

@@ -424,6 +424,8 @@ insitu_status sym_parse(sym_pool *pool, const char **cursor, sym *out, insitu_di
     *out = (sym){0};
     TRY(parse_level(&p, LEVEL_ANY, out));
     *cursor = p.cursor;
-    if (pool->too_large) FAIL(diag, INSITU_FORMAT, "expression: nested deeper than %d or too long", MAX_NESTING);
+    if (pool->too_large)
+        FAIL(diag, INSITU_FORMAT, "expression: nested deeper than %d, too long, or with too large a number",
+             MAX_NESTING);
     return sym_pool_status(pool, diag);
 }

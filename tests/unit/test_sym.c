@@ -78,13 +78,23 @@ static void test_order_is_structural(void **state) {
     sym_pool_release(&second);
 }
 
+static void test_huge_coefficients_fail(void **state) {
+    sym_pool *pool = *state;
+    const char *cursor = "4611686018427387904*4611686018427387904*s0";
+    sym parsed;
+    assert_int_equal(sym_parse(pool, &cursor, &parsed, NULL), INSITU_FORMAT);
+    assert_true(pool->too_large);
+}
+
 static void test_overflow_stays(void **state) {
     sym_pool *pool = *state;
     sym_value out;
     uint32_t missing;
     prints(pool, "9223372036854775807 + 1", "9223372036854775807 + 1");
     prints(pool, "9223372036854775807 + 1 - 5", "9223372036854775803");
-    prints(pool, "4611686018427387904*8*s0", "4611686018427387904*8*s0");
+    prints(pool, "4611686018427387904*4*s0", "9223372036854775807*s0 + 9223372036854775807*s0 + 2*s0");
+    prints(pool, "--9223372036854775808--9223372036854775808",
+           "9223372036854775807 + 9223372036854775807 + 2"); /* however it came about */
     prints(pool, "-9223372036854775808", "-9223372036854775808");
     prints(pool, "s0 + -9223372036854775808", "s0 + -9223372036854775808");
     prints(pool, "-9223372036854775808 // -1", "9223372036854775807 + 1");
@@ -93,6 +103,9 @@ static void test_overflow_stays(void **state) {
     sym_value values[4] = {{.kind = SYM_KIND_INT, .i = 3}};
     bool bound[4] = {true};
     assert_false(sym_evaluate(pool, parse(pool, "4611686018427387904*s0"), values, bound, &out, &missing));
+    assert_false(sym_evaluate(pool, parse(pool, "1.5 << 2"), values, bound, &out, &missing));
+    assert_false(sym_evaluate(pool, parse(pool, "float(s0) >> s0"), values, bound, &out, &missing));
+    assert_false(sym_evaluate(pool, parse(pool, "bitand(s0, 1.0)"), values, bound, &out, &missing));
     assert_false(sym_evaluate(pool, parse(pool, "s0 + u0"), values, bound, &out, &missing));
     assert_int_equal(missing, sym_find_symbol(pool, "u0"));
 }
@@ -579,6 +592,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_polynomials, setup, teardown),
         cmocka_unit_test(test_order_is_structural),
         cmocka_unit_test_setup_teardown(test_overflow_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_huge_coefficients_fail, setup, teardown),
         cmocka_unit_test_setup_teardown(test_division, setup, teardown),
         cmocka_unit_test_setup_teardown(test_extrema, setup, teardown),
         cmocka_unit_test_setup_teardown(test_conditions, setup, teardown),

@@ -1,0 +1,14 @@
+/* What the targets of graphs and networks have in common: text, and the way from a network to a plan. */
+#ifndef PLAN_TARGET_H
+#define PLAN_TARGET_H
+
+#include "plan/plan.h"
+
+#include <stdlib.h>
+
+/* The bytes with a zero byte behind them; the caller frees them. */
+char *fuzz_text(const uint8_t *data, size_t size);
+/* Recognises shifts, removes dead layers, plans, and prints the plan. What a verified network becomes is verified. */
+void fuzz_plan(network *network, insitu_diag *diag);
+
+#endif
