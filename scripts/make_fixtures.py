@@ -11,6 +11,8 @@ agree before it is kept (but for the forms that a fixture names as wrong there).
     callI.output.N       leaf N of the flattened result
     callI.mutated.NAME   user input NAME after call I, if the program mutates it
     state.FQN            buffer, mutated or not, after the last call
+
+NAME.FORM.valuesI.safetensors, of some: what scripts/record_values.py records of call I.
 """
 import copy
 import pathlib
@@ -22,6 +24,7 @@ import torch
 from safetensors.torch import save_file
 from torch.utils import _pytree as pytree
 
+import record_values
 from fixtures import decoder, programs
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
@@ -104,6 +107,16 @@ def write(fixture):
         torch.export.save(exported, DATA / f"{fixture.name}.{form}.pt2")
     if tensors:
         save_file(tensors, DATA / f"{fixture.name}.io.safetensors")
+    for form in fixture.recorded:
+        write_values(fixture, form, tensors)
+
+
+def write_values(fixture, form, tensors):
+    program = record_values.Program(torch.export.load(DATA / f"{fixture.name}.{form}.pt2"))
+    for i in range(2):
+        prefix = f"call{i}.in."
+        inputs = {name[len(prefix):]: tensor.clone() for name, tensor in tensors.items() if name.startswith(prefix)}
+        save_file(program.record(inputs), DATA / f"{fixture.name}.{form}.values{i}.safetensors")
 
 
 def main():

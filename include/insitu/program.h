@@ -17,6 +17,9 @@ typedef struct insitu_compile_options {
     size_t struct_size;
     bool strict; /* a copied byte of any state tensor is an error (UNSUPPORTED) that names the tensor and the reason */
     bool no_inplace; /* every update builds a whole new value and copies it back: to compare results with */
+    /* The value of every tensor, as it is when its node has run, is one more output "node.NAME" after the program's own:
+     * to find the node whose value is wrong. NAME is the value's in the program; values in subgraphs are left out. */
+    bool keep_values;
 } insitu_compile_options;
 
 INSITU_API void insitu_compile_options_init(insitu_compile_options *options);

@@ -128,10 +128,12 @@ static insitu_status dump_plan(const plan *plan) {
 
 /* ---- stages ---- */
 
-static insitu_status make_network(const archive_program *archive, network **out_network, insitu_diag *diag) {
+static insitu_status make_network(const archive_program *archive, bool keep_values, network **out_network,
+                                  insitu_diag *diag) {
     graph *graph;
     TRY(graph_build(archive, &graph, diag));
     insitu_status status = dump_graph(graph, "graph", diag);
+    if (status == INSITU_OK && keep_values) status = passes_run_one(graph, "keep_values", diag);
     if (status == INSITU_OK) status = passes_run(graph, diag);
     if (status == INSITU_OK) status = dump_graph(graph, "graph after passes", diag);
     if (status == INSITU_OK) status = network_convert(graph, out_network, diag);
@@ -163,7 +165,7 @@ static insitu_status compile(const archive_program *archive, const insitu_compil
                              insitu_engine **out_engine, insitu_diag *diag) {
     network *network = NULL;
     plan *plan = NULL;
-    TRY(make_network(archive, &network, diag));
+    TRY(make_network(archive, options->keep_values, &network, diag));
     insitu_status status = make_plan(network, options, &plan, diag);
     /* Folded constants lie in the network's memory until the engine has copied them. */
     if (status == INSITU_OK) status = engine_create(plan, &archive->map, 1, out_engine, diag);

@@ -76,7 +76,10 @@ static insitu_status clone_interface(const graph *source, graph *copy, uint32_t 
     }
     copy->output_count = copy->output_capacity = source->output_count;
     TRY(arena_copy(arena, source->outputs, source->output_count * sizeof(graph_output), &copy->outputs));
-    for (uint32_t i = 0; i < copy->output_count; i++) TRY(clone_arg(copy, &copy->outputs[i].arg, depth));
+    for (uint32_t i = 0; i < copy->output_count; i++) {
+        TRY(clone_arg(copy, &copy->outputs[i].arg, depth));
+        if (copy->outputs[i].name) TRY(clone_string(arena, &copy->outputs[i].name));
+    }
     copy->assert_count = source->assert_count;
     TRY(arena_copy(arena, source->asserts, source->assert_count * sizeof(graph_assert), &copy->asserts));
     for (uint32_t i = 0; i < copy->assert_count; i++) TRY(clone_string(arena, &copy->asserts[i].message));

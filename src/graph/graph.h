@@ -94,6 +94,7 @@ typedef struct graph_output {
     graph_arg arg;      /* VALUE, SYM, NONE, STRING */
     uint32_t target;    /* MUTATION: index of the graph input that takes the value */
     int32_t user_index; /* USER: position in the flattened result; else -1 */
+    const char *name;   /* USER: what the caller calls it; NULL: by its position */
 } graph_output;
 
 typedef struct graph_weight { /* a tensor of the file: a strided view of a record */

@@ -178,6 +178,10 @@ static insitu_status parse_output(parser *parser) {
     if (take_word(parser, "user")) {
         TRY(parse_integer(parser, -1, INT32_MAX, &number));
         output.user_index = (int32_t)number;
+        if (take_word(parser, "as")) {
+            TRY(parse_string(parser, &output.name));
+            TRY(keep(parser, &output.name));
+        }
         return graph_add_output(graph, &output);
     }
     if (!take_word(parser, "mutates")) return parse_fault(parser, "user or mutates expected");

@@ -31,7 +31,7 @@
  *              left out; without a schema as saved
  * ARG       := "%" NAME | "none" | EXPR | STRING | DTYPE | LAYOUT | MEMORY_FORMAT | "device" "(" STRING ")"
  *              | "complex" "(" NUMBER "," NUMBER ")" | "[" ARG, ... "]" | body
- * output    := "output" ARG ("user" INT | "mutates" ("%" NAME | INT))
+ * output    := "output" ARG ("user" INT ["as" STRING] | "mutates" ("%" NAME | INT))
  * NAME is bare (letters, digits, '_', '.') or a STRING. TYPE is type_print's, EXPR sym_print's. A "#" begins a comment;
  * after a node it is the node's source. Nodes that are not in the order are not printed. */
 #include "graph/graph_int.h"
@@ -212,6 +212,10 @@ static void print_output(const printer *printer, const graph_output *output) {
     print_arg(printer, &output->arg, 0);
     if (output->kind == RESULT_USER) {
         text_printf(printer->out, " user %d", output->user_index);
+        if (output->name) {
+            text_printf(printer->out, " as ");
+            text_quoted(printer->out, output->name);
+        }
         return;
     }
     text_printf(printer->out, " mutates ");

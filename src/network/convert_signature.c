@@ -281,6 +281,7 @@ static insitu_status add_result(converter *c, const graph_output *output, uint32
         FAIL(c->diag, INSITU_FORMAT, "a result has position %d of %u", (int)output->user_index, count);
     }
     network_output *row = &c->network->outputs[output->user_index];
+    if (output->name) TRY(copy_string(c, output->name, &row->name));
     if (output->arg.kind == ARG_SYM) {
         row->kind = OUTPUT_NUMBER;
         row->value = output->arg.sym;

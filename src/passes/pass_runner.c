@@ -5,9 +5,9 @@
 static const struct {
     const char *name;
     pass_fn run;
-    bool needs_functional;
+    bool needs_functional, is_optional;
 } passes[] = {
-#define PASS(name, needs_functional, help) {#name, pass_##name, needs_functional},
+#define PASS(name, needs_functional, optional, help) {#name, pass_##name, needs_functional, optional},
 #include "passes/passes.def"
 #undef PASS
 };
@@ -73,7 +73,8 @@ static insitu_status run_pass(graph *graph, size_t index, insitu_diag *diag) {
 }
 
 insitu_status passes_run(graph *graph, insitu_diag *diag) {
-    for (size_t i = 0; i < COUNT_OF(passes); i++) TRY(run_pass(graph, i, diag));
+    for (size_t i = 0; i < COUNT_OF(passes); i++)
+        if (!passes[i].is_optional) TRY(run_pass(graph, i, diag));
     return INSITU_OK;
 }
 

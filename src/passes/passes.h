@@ -11,14 +11,15 @@ typedef struct pass_context {
 } pass_context;
 typedef insitu_status (*pass_fn)(pass_context *context, bool *out_changed);
 
-#define PASS(name, needs_functional, help)                                                                             \
+#define PASS(name, needs_functional, optional, help)                                                                   \
     MUST_CHECK insitu_status pass_##name(pass_context *context, bool *out_changed);
 #include "passes/passes.def"
 #undef PASS
 
-/* Runs the whole pipeline: prints, verifies and round-trips each step as the switches ask; verifies always. */
+/* Runs the whole pipeline, optional passes left out: prints, verifies and round-trips each step as the switches ask;
+ * verifies always. */
 MUST_CHECK insitu_status passes_run(graph *graph, insitu_diag *diag);
-/* Runs one pass by name (tests and tools). Errors: ARG (no such pass). */
+/* Runs one pass by name. Errors: ARG (no such pass). */
 MUST_CHECK insitu_status passes_run_one(graph *graph, const char *name, insitu_diag *diag);
 
 #endif

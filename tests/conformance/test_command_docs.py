@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import tensors
-from command import HERE, INSITU, inputs_of, program, stored
+from command import DATA, HERE, INSITU, inputs_of, program, stored
 
 
 class Examples(unittest.TestCase):
@@ -22,6 +22,8 @@ class Examples(unittest.TestCase):
             shutil.copy(program("decoder"), folder / "decoder.pt2")
             for call in range(2):
                 tensors.write(folder / f"step{call}.safetensors", inputs_of(io, call))
+            for call in range(2):
+                shutil.copy(DATA / f"decoder.train.values{call}.safetensors", folder / f"values{call}.safetensors")
             (folder / "bin").mkdir()
             (folder / "bin" / "insitu").symlink_to(pathlib.Path(INSITU).resolve())
             path = f"{folder / 'bin'}:{os.environ['PATH']}"

@@ -7,7 +7,7 @@ import unittest
 import tensors
 from command import HERE, Run, calls_of, inputs_of, insitu, is_sentence, must, program, stored
 
-COMMANDS = ("compile", "run", "explain", "inspect")
+COMMANDS = ("compile", "run", "explain", "inspect", "compare")
 
 
 class Case(unittest.TestCase):
@@ -56,7 +56,7 @@ class Usage(Case):
         source, engine = program("rolled"), self.engine("rolled")
         self.assertIn("usage: insitu COMMAND", self.wrong())
         cases = [
-            ("nonsense",), ("-h",), ("--version",), ("bench", source), ("compare", source),
+            ("nonsense",), ("-h",), ("--version",), ("bench", source),
             ("compile",), ("compile", source), ("compile", source, "-o"), ("compile", source, engine, "-o", "x"),
             ("compile", source, "-o", "x", "-o", "y"), ("compile", source, "-o", "x", "--strict=1"),
             ("compile", source, "-o", "x", "--strict", "--strict"), ("compile", source, "-o", "x", "--json"),
@@ -70,6 +70,10 @@ class Usage(Case):
             ("run", source, "--input", "x", "--device", "gpu"), ("run", source, "--input", "x", "--load-state", "a", "--load-state", "b"),
             ("explain",), ("explain", source, engine), ("explain", source, "--strict"), ("explain", source, "--html"),
             ("inspect",), ("inspect", source, "--verify"), ("inspect", source, "--what"), ("inspect", source, "--values"),
+            ("run", engine, "--input", "x", "--keep-values"),
+            ("compare",), ("compare", source), ("compare", engine, "--reference", "x"), ("compare", source, "--reference", "x", "--strict"),
+            ("compare", source, "--reference", "x", "--rtol", "much"), ("compare", source, "--reference", "x", "--atol=-1"),
+            ("compare", source, "--reference", "x", "--atol", "inf"), ("compare", source, "--reference", "x", "--rtol", ""),
             ("inspect", engine, "--hashes"), ("inspect", source, "--plan", "--json", "--values"),
         ]
         for case in cases:

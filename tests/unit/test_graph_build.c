@@ -159,59 +159,60 @@ static void test_arguments_fit_schema(void **state) {
     (void)state;
     const archive_number numbers[] = {{.value = TWICE, .literal = {.kind = SYM_KIND_INT}}, LITERAL(-1)};
     const uint32_t indices[] = {NONE, X};
-    archive_named_argument view[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}},
-                                     {"size", {.kind = ARGUMENT_INTS, .count = 2, .numbers = numbers}}};
+    archive_named_argument view[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}, false},
+                                     {"size", {.kind = ARGUMENT_INTS, .count = 2, .numbers = numbers}, false}};
     archive_node node = node_of("aten.view.default", view, 2);
     expect_node(&node, INSITU_OK, "%r: f32[s77,4] = aten.view.default(%x, size=[2*s77, -1])  # m.py:3\n");
 
-    archive_named_argument norm[] = {{"input", {.kind = ARGUMENT_TENSOR, .value = X}},
-                                     {"normalized_shape", {.kind = ARGUMENT_INTS, .count = 1, .numbers = &numbers[1]}},
-                                     {"eps", {.kind = ARGUMENT_INT, .number = LITERAL(1)}}};
+    archive_named_argument norm[] = {
+        {"input", {.kind = ARGUMENT_TENSOR, .value = X}, false},
+        {"normalized_shape", {.kind = ARGUMENT_INTS, .count = 1, .numbers = &numbers[1]}, false},
+        {"eps", {.kind = ARGUMENT_INT, .number = LITERAL(1)}, false}};
     node = node_of("aten.layer_norm.default", norm, 3);
     expect_node(&node, INSITU_OK, "aten.layer_norm.default(%x, normalized_shape=[-1], eps=1.0)"); /* int to float */
 
-    archive_named_argument conv[] = {{"input", {.kind = ARGUMENT_TENSOR, .value = X}},
-                                     {"weight", {.kind = ARGUMENT_TENSOR, .value = X}},
-                                     {"stride", {.kind = ARGUMENT_INT, .number = LITERAL(2)}}};
+    archive_named_argument conv[] = {{"input", {.kind = ARGUMENT_TENSOR, .value = X}, false},
+                                     {"weight", {.kind = ARGUMENT_TENSOR, .value = X}, false},
+                                     {"stride", {.kind = ARGUMENT_INT, .number = LITERAL(2)}, false}};
     node = node_of("aten.conv2d.default", conv, 3);
     expect_node(&node, INSITU_OK, "aten.conv2d.default(%x, %x, stride=[2, 2])"); /* one number for int[2] */
 
-    archive_named_argument add[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}},
-                                    {"other", {.kind = ARGUMENT_INT, .number = LITERAL(5)}}};
+    archive_named_argument add[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}, false},
+                                    {"other", {.kind = ARGUMENT_INT, .number = LITERAL(5)}, false}};
     node = node_of("aten.add.Tensor", add, 2);
     expect_node(&node, INSITU_OK, "aten.add.Tensor(%x, other=5)"); /* a wrapped number stays what it is */
 
-    archive_named_argument index[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}},
-                                      {"indices", {.kind = ARGUMENT_TENSORS, .count = 2, .values = indices}}};
+    archive_named_argument index[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}, false},
+                                      {"indices", {.kind = ARGUMENT_TENSORS, .count = 2, .values = indices}, false}};
     node = node_of("aten.index.Tensor", index, 2);
     expect_node(&node, INSITU_OK, "aten.index.Tensor(%x, indices=[none, %x])");
 
-    archive_named_argument keep[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}},
-                                     {"dim", {.kind = ARGUMENT_INT, .number = LITERAL(0)}},
-                                     {"keepdim", {.kind = ARGUMENT_INT, .number = LITERAL(1)}}};
+    archive_named_argument keep[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}, false},
+                                     {"dim", {.kind = ARGUMENT_INT, .number = LITERAL(0)}, false},
+                                     {"keepdim", {.kind = ARGUMENT_INT, .number = LITERAL(1)}, false}};
     node = node_of("aten.argmax.default", keep, 3);
     expect_node(&node, INSITU_OK, "aten.argmax.default(%x, dim=0, keepdim=true)");
 }
 
 static void test_arguments_refused(void **state) {
     (void)state;
-    archive_named_argument wrong[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}},
-                                      {"inplace", {.kind = ARGUMENT_BOOL, .number = LITERAL(1)}}};
+    archive_named_argument wrong[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}, false},
+                                      {"inplace", {.kind = ARGUMENT_BOOL, .number = LITERAL(1)}, false}};
     archive_node node = node_of("aten.relu.default", wrong, 2);
     expect_node(&node, INSITU_FORMAT, "node 'r': operator aten.relu.default has no argument 'inplace', at m.py:3");
 
-    archive_named_argument twice[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}},
-                                      {"self", {.kind = ARGUMENT_TENSOR, .value = X}}};
+    archive_named_argument twice[] = {{"self", {.kind = ARGUMENT_TENSOR, .value = X}, false},
+                                      {"self", {.kind = ARGUMENT_TENSOR, .value = X}, false}};
     node = node_of("aten.relu.default", twice, 2);
     expect_node(&node, INSITU_FORMAT, "node 'r' (aten.relu.default) has argument 'self' twice");
 
-    archive_named_argument text[] = {{"self", {.kind = ARGUMENT_STRING, .string = "x"}}};
+    archive_named_argument text[] = {{"self", {.kind = ARGUMENT_STRING, .string = "x"}, false}};
     node = node_of("aten.relu.default", text, 1);
     expect_node(&node, INSITU_FORMAT, "argument 'self' does not fit the schema's Tensor");
     node = node_of("aten.relu.default", NULL, 0);
     expect_node(&node, INSITU_FORMAT, "argument 'self' is missing");
 
-    archive_named_argument object[] = {{"self", {.kind = ARGUMENT_MAP}}};
+    archive_named_argument object[] = {{"self", {.kind = ARGUMENT_MAP}, false}};
     node = node_of("my.op.default", object, 1);
     expect_node(&node, INSITU_UNSUPPORTED, "node 'r' (my.op.default, m.py:3): argument 'self' is a dictionary");
 }
@@ -219,8 +220,8 @@ static void test_arguments_refused(void **state) {
 static void test_unknown_operator_is_kept(void **state) {
     (void)state;
     const uint32_t values[] = {X, N};
-    archive_named_argument args[] = {{"", {.kind = ARGUMENT_TENSORS, .count = 2, .values = values}},
-                                     {"k", {.kind = ARGUMENT_DEVICE, .device = {"cuda", 1}}}};
+    archive_named_argument args[] = {{"", {.kind = ARGUMENT_TENSORS, .count = 2, .values = values}, false},
+                                     {"k", {.kind = ARGUMENT_DEVICE, .device = {"cuda", 1}}, false}};
     archive_node node = node_of("my.op.default", args, 2);
     expect_node(&node, INSITU_OK, "%r: f32[s77,4] = my.op.default([%x, s5], k=device(\"cuda:1\"))  # m.py:3");
 }

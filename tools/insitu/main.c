@@ -14,6 +14,8 @@ static const command commands[] = {
     {"inspect",
      "Prints what a program's file holds: inputs, nodes, stored tensors; of an engine its plan: memory and steps",
      "P.pt2|P.insitu [options]", command_inspect},
+    {"compare", "Runs a program, and names the first node whose value is not the one that PyTorch computed",
+     "P.pt2 --reference R [--reference R]... [options]", command_compare},
 };
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 

@@ -114,4 +114,5 @@ void arguments_compile_options(const arguments *arguments, insitu_compile_option
     insitu_compile_options_init(out_options);
     out_options->strict = argument_value(arguments, OPTION_STRICT) != NULL;
     out_options->no_inplace = argument_value(arguments, OPTION_NO_INPLACE) != NULL;
+    out_options->keep_values = argument_value(arguments, OPTION_KEEP_VALUES) != NULL;
 }

@@ -5,15 +5,19 @@
 #include "tool.h"
 
 typedef enum option_id {
+    OPTION_ATOL,
     OPTION_HELP,
     OPTION_DEVICE,
     OPTION_HASHES,
     OPTION_INPUT,
     OPTION_JSON,
+    OPTION_KEEP_VALUES,
     OPTION_LOAD_STATE,
     OPTION_NO_INPLACE,
     OPTION_OUTPUT,
     OPTION_PLAN,
+    OPTION_REFERENCE,
+    OPTION_RTOL,
     OPTION_SAVE_STATE,
     OPTION_STATS,
     OPTION_STRICT,
@@ -32,10 +36,13 @@ typedef struct option {
 /* Rows that several commands have. */
 #define DEVICE_OPTION {OPTION_DEVICE, "--device", "D", "where to run: cpu, the default", false}
 #define HELP_OPTION {OPTION_HELP, "--help", NULL, "print this text", false}
+#define NO_INPLACE_OPTION                                                                                              \
+    {OPTION_NO_INPLACE, "--no-inplace", NULL, "build every new state elsewhere and copy it back, to compare with",     \
+     false}
 #define COMPILE_OPTIONS                                                                                                \
-    {OPTION_STRICT, "--strict", NULL, "refuse a program of whose state any byte would be copied", false}, {            \
-        OPTION_NO_INPLACE, "--no-inplace", NULL, "build every new state elsewhere and copy it back, to compare with",  \
-            false                                                                                                      \
+    {OPTION_STRICT, "--strict", NULL, "refuse a program of whose state any byte would be copied", false},              \
+        NO_INPLACE_OPTION, {                                                                                           \
+        OPTION_KEEP_VALUES, "--keep-values", NULL, "every tensor of the program is an output too, as node.NAME", false \
     }
 
 typedef struct given_option {

@@ -16,6 +16,7 @@ typedef struct command {
     int (*run)(const struct command *command, int argc, char **argv);
 } command;
 
+int command_compare(const command *command, int argc, char **argv);
 int command_compile(const command *command, int argc, char **argv);
 int command_explain(const command *command, int argc, char **argv);
 int command_inspect(const command *command, int argc, char **argv);

@@ -1,0 +1,72 @@
+/* Opening what a command calls, and giving it the inputs of a file by name. */
+#include "session.h"
+
+#include <stdio.h>
+
+static int open_state(session *session, const char *load_path, insitu_diag *diag) {
+    if (insitu_state_create(session->source.engine, &session->state, diag) != INSITU_OK ||
+        insitu_context_create(session->source.engine, &session->context, diag) != INSITU_OK)
+        return report_failure(NULL, diag);
+    if (load_path && insitu_state_load(session->state, load_path, diag) != INSITU_OK)
+        return report_failure(load_path, diag);
+    return DONE;
+}
+
+int session_open(const char *path, const insitu_compile_options *options, const char *load_path, session *out_session) {
+    *out_session = (session){0};
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    int code = engine_source_open(path, options, NULL, &out_session->source);
+    if (code == DONE) code = open_state(out_session, load_path, &diag);
+    insitu_diag_release(&diag);
+    return code;
+}
+
+void session_close(session *session) {
+    insitu_context_destroy(session->context);
+    insitu_state_destroy(session->state);
+    engine_source_close(&session->source);
+}
+
+int call_failure(int number, const insitu_diag *diag) {
+    char prefix[32];
+    snprintf(prefix, sizeof(prefix), "call %d", number);
+    return report_failure(prefix, diag);
+}
+
+static int check_names(const session *session, int number, const char *path, const tensor_list *inputs) {
+    for (size_t i = 0; i < inputs->count; i++) {
+        insitu_value_info info = {.struct_size = sizeof(info)};
+        int32_t index = insitu_engine_find_input(session->source.engine, inputs->items[i].name);
+        if (index < 0 || insitu_engine_input(session->source.engine, index, &info, NULL) != INSITU_OK || is_none(&info))
+            return report_error("call %d: '%s' holds a tensor '%s', and the program has no input of that name", number,
+                                path, inputs->items[i].name);
+    }
+    return DONE;
+}
+
+static int bind_inputs(const session *session, int number, const char *path, const tensor_list *inputs,
+                       insitu_diag *diag) {
+    const insitu_engine *engine = session->source.engine;
+    for (int32_t i = 0; i < insitu_engine_input_count(engine); i++) {
+        insitu_value_info info = {.struct_size = sizeof(info)};
+        if (insitu_engine_input(engine, i, &info, diag) != INSITU_OK) return call_failure(number, diag);
+        if (is_none(&info)) continue;
+        const named_tensor *given = tensors_find(inputs, info.name);
+        if (!given) return report_error("call %d: '%s' holds no tensor for input '%s'", number, path, info.name);
+        if (insitu_context_set_input(session->context, i, &given->tensor, diag) != INSITU_OK)
+            return call_failure(number, diag);
+    }
+    return DONE;
+}
+
+int session_call(const session *session, int number, const char *input_path, const tensor_list *inputs) {
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    int code = check_names(session, number, input_path, inputs);
+    if (code == DONE) code = bind_inputs(session, number, input_path, inputs, &diag);
+    if (code == DONE && insitu_context_run(session->context, session->state, NULL, &diag) != INSITU_OK)
+        code = call_failure(number, &diag);
+    insitu_diag_release(&diag);
+    return code;
+}

@@ -1,0 +1,25 @@
+/* An engine with a state and a context, on which a command makes calls. */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include "safetensors.h"
+
+typedef struct session {
+    engine_source source;
+    insitu_state *state;
+    insitu_context *context;
+} session;
+
+/* Opens the program or engine at path and a state for it; load_path: a saved state, NULL for the program's own values.
+ * Returns an exit code, having said why; session_close in any case. */
+int session_open(const char *path, const insitu_compile_options *options, const char *load_path, session *out_session);
+void session_close(session *session);
+/* Makes the number-th call on inputs that came from the file input_path: each must be an input's, and each input there.
+ * They must stay while the call's outputs are read. */
+int session_call(const session *session, int number, const char *input_path, const tensor_list *inputs);
+/* report_failure of a call. */
+int call_failure(int number, const insitu_diag *diag);
+/* An input or output that is None and is left out of files. */
+static inline bool is_none(const insitu_value_info *info) { return info->dtype.bits == 0; }
+
+#endif
