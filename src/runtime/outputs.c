@@ -21,8 +21,10 @@ insitu_status context_evaluate_output(const insitu_context *context, uint32_t in
     int64_t bytes;
     TRY(context_evaluate_layout(context, &output->operand.type, "output", output->name, &out_row->layout, diag));
     TRY(context_evaluate(context, plan->storages[output->operand.storage].bytes, &bytes, diag));
-    if (bytes < 0 || out_row->layout.extent > (uint64_t)bytes)
-        FAIL(diag, INSITU_FORMAT, "output '%s' reaches beyond its storage", output->name);
+    bool is_inside = bytes >= 0 && out_row->layout.extent <= (uint64_t)bytes;
+    if (!is_inside && context->outputs[index].item != NONE)
+        FAIL(diag, INSITU_BOUNDS, "output '%s' would lie outside its tensor", output->name);
+    if (!is_inside) FAIL(diag, INSITU_FORMAT, "output '%s' reaches beyond its storage", output->name);
     out_row->storage_bytes = (size_t)bytes;
     out_row->bytes = is_own(plan, index) ? out_row->storage_bytes : out_row->layout.bytes;
     return INSITU_OK;

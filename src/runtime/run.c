@@ -166,8 +166,8 @@ static insitu_status run_segment(insitu_context *context, uint32_t segment, uint
         TRY(run_steps(context, segment, at, item, out_failed, diag));
         *out_failed = item;
         TRY(context_read_item(context, item, diag));
-        TRY(context_decide_outputs(context, item, diag));
         TRY(patch(context, segment, diag));
+        TRY(context_decide_outputs(context, item, diag));
         at = item + 1;
         ++*next_item;
     }
