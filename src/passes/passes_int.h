@@ -1,5 +1,6 @@
 /* passes, inside: making nodes and comparing arguments (emit.c, node_facts.c), and the tracking of aliases that
- * functionalize is made of (alias_sets.c, view_steps.c, view_shapes.c, view_inverse.c, mutation_twins.c). */
+ * functionalize is made of (alias_sets.c, view_steps.c, view_shapes.c, view_inverse.c, unfold_inverse.c,
+ * mutation_twins.c). */
 #ifndef PASSES_INT_H
 #define PASSES_INT_H
 
@@ -144,6 +145,9 @@ typedef struct inverse_request {
 } inverse_request;
 MUST_CHECK insitu_status view_inverse(graph *graph, const inverse_request *request, insitu_diag *diag,
                                       value_id *out_value);
+/* The same of unfold (unfold_inverse.c). */
+MUST_CHECK insitu_status unfold_inverse(graph *graph, const inverse_request *request, insitu_diag *diag,
+                                        value_id *out_value);
 bool view_inverse_needs_parent(const view_step *step); /* whether before is read */
 
 /* ---- in-place operators (mutation_twins.c) ---- */

@@ -2,7 +2,7 @@
  *
  *     slice, select, diagonal, as_strided       the matching scatter of the value into the parent
  *     view, permute, transpose, t, squeeze ...  the view that leads back
- *     unfold of adjoining windows               permute and view back
+ *     unfold                                    unfold_inverse.c
  *
  * A view that shows one element several times (an expand, overlapping windows) can't be written: PyTorch refuses it too
  * or leaves it undefined. Views without a row here can be read and not written: UNSUPPORTED. */
@@ -162,39 +162,6 @@ static insitu_status inverse_as_complex(graph *graph, const inverse_request *req
     return emit_back(graph, request, "aten.view_as_real.default", NULL, 0, diag, out_value);
 }
 
-/* (..., n, ..., size) of adjoining windows that fill the dimension: size goes behind n, and both become one. */
-static insitu_status inverse_unfold(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                    value_id *out_value) {
-    const tensor_type *view = &request->step->type;
-    int64_t dim_number, size, step;
-    uint32_t dim = 0, rank = view->shape.rank;
-    bool fits = arg_constant(graph, step_arg(request->step, "dimension"), &dim_number) &&
-                arg_constant(graph, step_arg(request->step, "size"), &size) &&
-                arg_constant(graph, step_arg(request->step, "step"), &step) &&
-                wrap_dim(dim_number, request->parent->shape.rank, &dim) && rank >= 2;
-    if (!fits || size != step ||
-        sym_is_eq(graph->symbols, shape_numel(graph->symbols, &view->shape),
-                  shape_numel(graph->symbols, &request->parent->shape)) != TRUTH_TRUE)
-        return refuse(request, diag, "whose windows overlap or leave elements out");
-    int64_t order[MAX_RANK];
-    tensor_type moved = {.dtype = view->dtype, .shape.rank = rank, .offset = view->offset};
-    for (uint32_t i = 0, from = 0; i < rank; i++) {
-        order[i] = i == dim + 1 ? (int64_t)rank - 1 : (int64_t)from++;
-        moved.shape.sizes[i] = view->shape.sizes[order[i]];
-        moved.strides[i] = view->strides[order[i]];
-    }
-    emission permute = {.target = "aten.permute.default",
-                        .type = &moved,
-                        .source = request->writer->source,
-                        .arg_count = 2,
-                        .args = {{"self", arg_value(request->value)}, {"dims", {0}}}};
-    TRY(arg_of_numbers(graph, order, rank, &permute.args[1].arg));
-    inverse_request back = *request;
-    back.value = NO_VALUE;
-    TRY(emit_node(graph, &permute, diag, &back.value));
-    return inverse_view(graph, &back, diag, out_value);
-}
-
 static const struct {
     const char *target;
     inverse_fn inverse;
@@ -216,7 +183,7 @@ static const struct {
     {"aten.view.dtype", inverse_view_dtype, false},
     {"aten.view_as_real.default", inverse_as_real, false},
     {"aten.view_as_complex.default", inverse_as_complex, false},
-    {"aten.unfold.default", inverse_unfold, false},
+    {"aten.unfold.default", unfold_inverse, true},
 };
 
 bool view_inverse_needs_parent(const view_step *step) {

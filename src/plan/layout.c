@@ -160,6 +160,11 @@ bool layout_unview(sym_pool *pool, const network *network, const layer *layer, c
         *in = whole;
         return true;
     }
+    if (layer->kind == LAYER_BITCAST) {
+        if (!view_bits(pool, out, operand->dtype, &whole)) return false;
+        *in = whole;
+        return true;
+    }
     if ((layer->kind == LAYER_SLICE || layer->kind == LAYER_EXPAND) && shape_same(&operand->shape, &out->shape)) {
         *in = whole;
         return true;

@@ -57,11 +57,14 @@ static void fix_tensor(planner *planner, tensor_id tensor, uint32_t storage, con
     make_member(planner, tensor, storage);
 }
 
-static bool view_repeats(planner *planner, const layer *layer) {
-    if (layer->kind == LAYER_UNFOLD || layer->kind == LAYER_AS_STRIDED) return true;
+static bool view_repeats(planner *planner, const layer *layer, const tensor_type *view) {
+    const network *network = planner->network;
+    if (layer->kind == LAYER_UNFOLD)
+        return layer_attr_int(network, layer, ATTR_SIZE) > layer_attr_int(network, layer, ATTR_STEP);
+    if (layer->kind == LAYER_AS_STRIDED) return !layout_is_apart(planner->pool, view);
     if (layer->kind != LAYER_EXPAND) return false;
-    return !shape_same(&network_tensor_of(planner->network, layer->operands[0])->shape,
-                       &network_tensor_of(planner->network, layer->results[0])->shape);
+    return !shape_same(&network_tensor_of(network, layer->operands[0])->shape,
+                       &network_tensor_of(network, layer->results[0])->shape);
 }
 
 /* Roots and views, in program order. A view layer whose result can't be a view of its operand's layout is a copy. */
@@ -83,7 +86,7 @@ static void find_families(planner *planner) {
                     tensor->type = view;
                     tensor->root = operand->root;
                     tensor->view = network->order[i];
-                    tensor->repeats = operand->repeats || view_repeats(planner, layer);
+                    tensor->repeats = operand->repeats || view_repeats(planner, layer, &view);
                     tensor_plan *root = planner_tensor(planner, tensor->root);
                     planner->tensors[root->family_last].family_next = id.index;
                     root->family_last = id.index;
