@@ -138,10 +138,12 @@ static insitu_status put_before_content(planner *planner, uint32_t node, const b
     return INSITU_OK;
 }
 
-/* A layer that stores element i after reading element i of the same place. */
-static bool is_elementwise_node(const planner *planner, uint32_t node) {
+/* A layer that stores element i after reading element i of the same place, or that copies parts: one that lies in its
+ * place already is no copy. */
+static bool may_store_over(const planner *planner, uint32_t node) {
     const plan_node *n = &planner->nodes[node];
-    return n->kind == NODE_LAYER && kind_has(planner_layer(planner, n->index)->kind, TRAIT_ELEMENTWISE);
+    if (n->kind != NODE_LAYER) return false;
+    return kind_has(planner_layer(planner, n->index)->kind, TRAIT_ELEMENTWISE | TRAIT_PART | TRAIT_ASSEMBLE);
 }
 
 static insitu_status check_read(planner *planner, uint32_t reader, const tensor_type *region, const bitset *content,
@@ -151,7 +153,7 @@ static insitu_status check_read(planner *planner, uint32_t reader, const tensor_
     for (uint32_t i = 0; i < work->write_count; i++) {
         const write_event *write = &work->writes[i];
         if (bitset_has(content, write->node) || !region_overlaps(planner->pool, region, &write->region)) continue;
-        if (reader == write->node && is_elementwise_node(planner, reader) &&
+        if (reader == write->node && may_store_over(planner, reader) &&
             layout_same(planner->pool, region, &write->region))
             continue;
         if (base == BASE_MADE && before_content(planner, write->node, content)) continue;

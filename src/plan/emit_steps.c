@@ -114,9 +114,9 @@ static plan_operand operand_of(const planner *planner, uint32_t layer, uint32_t 
     return planner_place(planner, planner_layer(planner, layer)->operands[operand]);
 }
 
-/* Is a value that this copy stores one that the program computes (and not an input, a weight or another state)? */
-static bool is_computed(const planner *planner, tensor_id tensor) {
-    return !planner_tensor(planner, planner_tensor(planner, tensor)->root)->fixed;
+/* Is a value that is stored one that the program computes, and that lies in no other state? */
+static bool is_computed(const planner *planner, tensor_id tensor, const plan_operand *place) {
+    return !planner_tensor(planner, planner_tensor(planner, tensor)->root)->fixed && !is_written(planner, place);
 }
 
 /* The copy of its operand that an update makes which can't take it over. */
@@ -125,7 +125,7 @@ static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_ope
     const layer *layer = planner_layer(planner, index);
     plan_operand operand = operand_of(planner, index, 0);
     bool copied =
-        is_written(planner, &operand) || (is_written(planner, result) && is_computed(planner, layer->operands[0]));
+        is_written(planner, &operand) || (is_written(planner, result) && is_computed(planner, layer->operands[0], &operand));
     sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
     return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));
 }
@@ -216,7 +216,7 @@ static insitu_status emit_planned_copy(emitter *emitter, const planned_copy *cop
         copy->set_aside != NONE ? planner->copies[copy->set_aside]->target : planner_place(planner, copy->source);
     sym bytes = layout_bytes(planner->pool, &copy->target.type), none = zero(planner);
     const network_tensor *tensor = network_tensor_of(planner->network, copy->source);
-    bool from_caller = !is_computed(planner, copy->source);
+    bool from_caller = !is_computed(planner, copy->source, &source);
     bool copied = copy->purpose == COPY_SET_ASIDE || (copy->purpose == COPY_WRITE_BACK && !from_caller);
     bool output = copy->purpose == COPY_OUTPUT && from_caller;
     return emit_copy(emitter, copy->target, source, tensor->name, "", copied ? bytes : none, output ? bytes : none);

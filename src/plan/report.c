@@ -2,36 +2,69 @@
 #include "plan/plan_int.h"
 #include <string.h>
 
-/* What makes the final value: "index_update dim 2", "elementwise", "matmul", "assign" (another tensor's value). Several
- * updates in a chain are named once each, the last first. */
+/* "index_update dim 2", "elementwise", "matmul" */
+static void describe_layer(planner *planner, const layer *layer, text *out) {
+    const char *name = layer_info_of(layer->kind)->name;
+    if (kind_has(layer->kind, TRAIT_ELEMENTWISE) || layer->kind == LAYER_FILL) name = "elementwise";
+    text_printf(out, "%s", name);
+    if (!kind_has(layer->kind, TRAIT_UPDATE)) return;
+    attr dim = layer_attr(layer, ATTR_DIM), dims = layer_attr(layer, ATTR_DIMS);
+    int64_t number;
+    if (dim.kind == ATTR_KIND_SYM && sym_constant(planner->pool, dim.value, &number))
+        text_printf(out, " dim %lld", (long long)number);
+    for (uint32_t i = 0; dims.kind == ATTR_KIND_SYMS && i < dims.list.count; i++)
+        if (sym_constant(planner->pool, dims.list.items[i], &number))
+            text_printf(out, i == 0 ? " dim %lld" : ",%lld", (long long)number);
+}
+
+enum { MAX_DESCRIBED = 8 }; /* updates that a row names */
+
+typedef struct update_list {
+    text names[MAX_DESCRIBED];
+    uint32_t count;
+} update_list;
+
+static void add_name(planner *planner, update_list *list, const layer *layer) {
+    text name;
+    text_init(&name);
+    describe_layer(planner, layer, &name);
+    bool known = list->count == MAX_DESCRIBED || !name.data;
+    for (uint32_t i = 0; i < list->count && !known; i++) known = strcmp(list->names[i].data, name.data) == 0;
+    if (known) text_release(&name);
+    else list->names[list->count++] = name;
+}
+
+/* The updates that make a value, the last first: down the operands that each takes over, and inside each part. */
+static void add_updates(planner *planner, update_list *list, tensor_id tensor) {
+    for (uint32_t links = 0; links <= planner->network->layer_count; links++) {
+        tensor_id root = planner_tensor(planner, tensor)->root;
+        if (planner_tensor(planner, root)->fixed) return;
+        const layer *layer = planner_layer(planner, network_tensor_of(planner->network, root)->producer.index);
+        if (!kind_has(layer->kind, TRAIT_UPDATE)) {
+            if (list->count == 0) add_name(planner, list, layer);
+            return;
+        }
+        add_name(planner, list, layer);
+        for (const struct layer *part = layer; kind_has(part->kind, TRAIT_PART);) {
+            tensor_id source = planner_tensor(planner, part->operands[1])->root;
+            if (planner_tensor(planner, source)->fixed) break;
+            part = planner_layer(planner, network_tensor_of(planner->network, source)->producer.index);
+            if (kind_has(part->kind, TRAIT_UPDATE)) add_name(planner, list, part);
+        }
+        tensor = layer->operands[0];
+    }
+}
+
+/* "none" (unchanged), "assign" (another tensor's value), or the updates that make the final value. */
 static insitu_status describe_update(planner *planner, const final_value *final, const char **out_text) {
+    update_list list = {.count = 0};
     text words;
     text_init(&words);
-    tensor_id at = planner_tensor(planner, final->next)->root;
-    layer_kind last = LAYER_KIND_COUNT;
-    for (uint32_t links = 0; links < planner->network->layer_count + 1; links++) {
-        if (planner_tensor(planner, at)->fixed) {
-            if (links == 0) text_printf(&words, at.index == final->start.index ? "none" : "assign");
-            break;
-        }
-        const layer *layer = planner_layer(planner, network_tensor_of(planner->network, at)->producer.index);
-        bool update = kind_has(layer->kind, TRAIT_UPDATE);
-        if (!update && links > 0) break;
-        if (layer->kind != last) {
-            const char *name = layer_info_of(layer->kind)->name;
-            if (kind_has(layer->kind, TRAIT_ELEMENTWISE) || layer->kind == LAYER_FILL) name = "elementwise";
-            text_printf(&words, "%s%s", links > 0 ? ", " : "", name);
-            attr dim = layer_attr(layer, ATTR_DIM), dims = layer_attr(layer, ATTR_DIMS);
-            int64_t number;
-            if (update && dim.kind == ATTR_KIND_SYM && sym_constant(planner->pool, dim.value, &number))
-                text_printf(&words, " dim %lld", (long long)number);
-            for (uint32_t i = 0; update && dims.kind == ATTR_KIND_SYMS && i < dims.list.count; i++)
-                if (sym_constant(planner->pool, dims.list.items[i], &number))
-                    text_printf(&words, i == 0 ? " dim %lld" : ",%lld", (long long)number);
-        }
-        last = layer->kind;
-        if (!update) break;
-        at = planner_tensor(planner, layer->operands[0])->root;
+    add_updates(planner, &list, final->next);
+    if (list.count == 0) text_printf(&words, final->next.index == final->start.index ? "none" : "assign");
+    for (uint32_t i = 0; i < list.count; i++) {
+        text_printf(&words, "%s%s", i ? ", " : "", list.names[i].data);
+        text_release(&list.names[i]);
     }
     insitu_status status = text_status(&words, planner->diag);
     if (status == INSITU_OK)
@@ -54,7 +87,9 @@ static void sum_steps(planner *planner, const final_value *final, report_row *ro
             add_to(planner, &row->written, step->state_written);
             add_to(planner, &row->moved, step->state_moved);
         }
-        if (writes || reads) add_to(planner, &row->copied, step->state_copied);
+        bool sets_aside = reads && step->result_count > 0 &&
+                          plan->storages[step->results[0].storage].kind == STORAGE_ARENA;
+        if (writes || sets_aside) add_to(planner, &row->copied, step->state_copied);
         if (reads) add_to(planner, &row->saved, step->state_saved);
     }
 }

@@ -189,7 +189,7 @@ static void nested_parts_are_no_passes_of_their_own(void **state) {
                         "%r: f32[1,4,16,8] = slice_update(%cache, %i) {dim=2, end=5, start=3, step=1}\n"
                         "next \"cache\" = %r\n",
                         &plain);
-    expect_row(&p, 0, "slice_update dim 2", 4 * 2 * 4, 0, 0, "");
+    expect_row(&p, 0, "slice_update dim 2, slice_update dim 3", 4 * 2 * 4, 0, 0, "");
     assert_int_equal(p.plan->step_count, 1);
     release(&p);
 }
@@ -320,6 +320,41 @@ static void an_item_in_a_size_cuts_the_plan(void **state) {
     release(&p);
 }
 
+static void one_value_in_two_states_is_computed_in_the_first(void **state) {
+    (void)state;
+    planned p = plan_of("network\n"
+                        "input \"x\" = %x: f32[8]\n"
+                        "state \"a\" = %a: f32[8] of zeros\n"
+                        "state \"b\" = %b: f32[8] of zeros\n"
+                        "%n: f32[8] = binary(%a, %x) {op=add}\n"
+                        "next \"a\" = %n\n"
+                        "next \"b\" = %n\n",
+                        &plain);
+    expect_row(&p, 0, "elementwise", 32, 0, 0, "");
+    expect_row(&p, 1, "elementwise", 32, 0, 0, "");
+    assert_int_equal(p.plan->step_count, 2);
+    release(&p);
+}
+
+static void a_part_stored_onto_itself_is_no_pass(void **state) {
+    (void)state;
+    /* b[:n] += x, whose result is copied onto the identical view */
+    planned p = plan_of("network\n"
+                        "symbol n: int in 2..16\n"
+                        "input \"x\" = %x: f32[n,3]\n"
+                        "state \"b\" = %b: f32[16,3] of zeros\n"
+                        "%s: f32[n,3] = slice(%b) {dim=0, end=n, start=0, step=1}\n"
+                        "%t: f32[n,3] = binary(%s, %x) {op=add}\n"
+                        "%u: f32[16,3] = slice_update(%b, %t) {dim=0, end=n, start=0, step=1}\n"
+                        "%v: f32[n,3] = slice(%u) {dim=0, end=n, start=0, step=1}\n"
+                        "%w: f32[16,3] = slice_update(%u, %v) {dim=0, end=n, start=0, step=1}\n"
+                        "next \"b\" = %w\n",
+                        &plain);
+    assert_true(p.plan->report[0].in_place);
+    assert_int_equal(p.plan->step_count, 1);
+    release(&p);
+}
+
 static void without_in_place_everything_is_copied(void **state) {
     (void)state;
     plan_options options = {.no_inplace = true};
@@ -388,6 +423,8 @@ int main(void) {
         cmocka_unit_test(an_update_of_an_input_copies_it_first),
         cmocka_unit_test(a_position_from_a_new_value_is_checked_late),
         cmocka_unit_test(rows_before_a_late_check_are_saved),
+        cmocka_unit_test(one_value_in_two_states_is_computed_in_the_first),
+        cmocka_unit_test(a_part_stored_onto_itself_is_no_pass),
         cmocka_unit_test(an_item_position_cuts_nothing),
         cmocka_unit_test(an_item_in_a_size_cuts_the_plan),
         cmocka_unit_test(without_in_place_everything_is_copied),
