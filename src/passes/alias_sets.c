@@ -77,9 +77,8 @@ static bool is_current(const alias_sets *sets, const view *view) {
     return view->value.index != NONE && (view->parent == NONE || view->version == sets->bases[view->base].version);
 }
 
-/* as_strided counts from the storage's start in the recorded layout, so its operand must have it: a whole write may have
- * put a value of another layout there. */
-static insitu_status with_recorded_layout(alias_sets *sets, const view *parent, value_id *value) {
+insitu_status alias_with_layout(alias_sets *sets, uint32_t index, value_id *value) {
+    const view *parent = &sets->views[index];
     const tensor_type recorded = parent->step.type;
     if (type_same_layout(&graph_value_of(sets->graph, *value)->type, &recorded)) return INSITU_OK;
     emission clone = {.target = "aten.clone.default",
@@ -98,7 +97,7 @@ static insitu_status derive(alias_sets *sets, uint32_t index, value_id content, 
     char stem[64];
     target_stem(step.target, stem, sizeof(stem));
     if (strcmp(step.target, "aten.as_strided.default") == 0)
-        TRY(with_recorded_layout(sets, &sets->views[sets->views[index].parent], &content));
+        TRY(alias_with_layout(sets, sets->views[index].parent, &content));
     if (wanted.index == NONE) TRY(graph_add_tensor(graph, stem, &step.type, &wanted));
     node_id node;
     TRY(graph_add_node(graph, step.target, &wanted, 1, source, &node));
@@ -139,8 +138,7 @@ insitu_status alias_write(alias_sets *sets, uint32_t view, value_id value, const
         value_id before = NO_VALUE;
         if (view_inverse_needs_parent(&step)) {
             TRY(alias_read(sets, parent, NO_VALUE, writer->source, &before));
-            if (strncmp(step.target, "aten.as_strided.", 16) == 0)
-                TRY(with_recorded_layout(sets, &sets->views[parent], &before));
+            if (strcmp(step.target, "aten.as_strided.default") == 0) TRY(alias_with_layout(sets, parent, &before));
         }
         inverse_request request = {
             .step = &step, .parent = &parent_type, .before = before, .value = value, .writer = writer};

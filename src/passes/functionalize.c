@@ -177,9 +177,19 @@ static insitu_status make_functional_copy(functionalizer *state, const graph_nod
     return alias_add_base(&state->sets, node->results[0], content);
 }
 
+/* Functional operators that look at their first argument's memory. */
+static bool looks_at_memory(const graph_node *node) {
+    return target_is(node, "aten.as_strided_scatter.default") || target_is(node, "aten.as_strided_copy.default");
+}
+
 static insitu_status keep_node(functionalizer *state, node_id id) {
     const graph_node node = *graph_node_of(state->graph, id);
+    value_id operand;
+    bool is_strided = looks_at_memory(&node) && view_first_argument(&node, &operand) &&
+                      operand.index < state->sets.value_count && state->sets.object_of[operand.index] != NONE;
+    uint32_t view = is_strided ? alias_view_index(&state->sets, operand) : NONE;
     TRY(read_arguments(state, &node));
+    if (is_strided) TRY(alias_with_layout(&state->sets, view, &node.args[0].value));
     TRY(graph_append(state->graph, id));
     for (uint32_t i = 0; i < node.result_count; i++)
         if (graph_value_of(state->graph, node.results[i])->kind == VALUE_TENSOR)

@@ -134,6 +134,9 @@ static inline uint32_t alias_view_index(const alias_sets *sets, value_id value) 
  * if something must be derived, or NO_VALUE. */
 MUST_CHECK insitu_status alias_read(alias_sets *sets, uint32_t view, value_id wanted, const char *source,
                                     value_id *out_value);
+/* as_strided and its kin count from the storage's start in the recorded layout, so their operand must have it: a whole
+ * write may have put a value of another layout there. value, the view's content, is copied into that layout if need be. */
+MUST_CHECK insitu_status alias_with_layout(alias_sets *sets, uint32_t view, value_id *value);
 /* Makes value (the view's sizes and dtype) the view's content: a new version of its base. */
 MUST_CHECK insitu_status alias_write(alias_sets *sets, uint32_t view, value_id value, const graph_node *writer);
 /* What the parent becomes when its view becomes value (view_inverse.c). before: the parent's content. */

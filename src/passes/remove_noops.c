@@ -39,7 +39,8 @@ static bool is_view(const graph_node *node) {
 }
 
 static bool is_strided(const graph_node *node) {
-    return target_is(node, "aten.as_strided.default") || target_is(node, "aten.as_strided_scatter.default");
+    return target_is(node, "aten.as_strided.default") || target_is(node, "aten.as_strided_copy.default") ||
+           target_is(node, "aten.as_strided_scatter.default");
 }
 
 static void mark(void *user, value_id *value) { bitset_add(user, value->index); }
@@ -80,11 +81,17 @@ static bool is_of_state(const noops *state, value_id value) {
     return false;
 }
 
+/* Whether as_strided looks at the result and would find another layout in the operand's place. */
+static bool layout_matters(const noops *state, const graph_node *node, value_id operand) {
+    const tensor_type *from = &graph_value_of(state->graph, operand)->type;
+    const tensor_type *to = &graph_value_of(state->graph, node->results[0])->type;
+    return bitset_has(&state->strided, node->results[0].index) && !type_same_layout(from, to);
+}
+
 static bool copy_changes_nothing(const noops *state, const graph_node *node, value_id operand) {
     const tensor_type *from = &graph_value_of(state->graph, operand)->type;
     const tensor_type *to = &graph_value_of(state->graph, node->results[0])->type;
     if (from->dtype != to->dtype) return false;
-    if (bitset_has(&state->strided, node->results[0].index) && !type_same_layout(from, to)) return false;
     return !bitset_has(&state->escapes, node->results[0].index) || !is_of_state(state, operand);
 }
 
@@ -210,7 +217,7 @@ static insitu_status remove_in_graph(graph *graph, uint32_t depth, pass_context 
         graph_node *node = graph_node_of(graph, graph->order[i]);
         graph_visit_args(node, follow, replacement);
         value_id operand = replacement_of(&state, node);
-        if (operand.index == NONE) {
+        if (operand.index == NONE || layout_matters(&state, node, operand)) {
             graph->order[kept++] = graph->order[i];
             continue;
         }
