@@ -8,11 +8,13 @@
 
 insitu_status raw_folder_open(reader *reader, stored_folder *folder) {
     const zip_entry *record;
+    uint32_t count;
     TRY(reader_find(reader, folder->config_path, &record));
     if (!record) return INSITU_OK; /* then nothing may be needed from it */
     TRY(zip_verify(record, reader->diag));
     TRY(json_read(folder->config_path, record->data, record->size, &folder->document, reader->diag));
     TRY(json_member(&folder->document, "config", &folder->config));
+    TRY(json_members(&folder->config, &count)); /* it is an object */
     folder->kind = FOLDER_RAW;
     return INSITU_OK;
 }
@@ -76,8 +78,10 @@ insitu_status raw_payload(reader *reader, const stored_folder *folder, archive_p
                           bool *out_found) {
     json_cursor row, member;
     bool is_pickled = false;
+    uint32_t count;
     *out_found = json_optional(&folder->config, payload->fqn, &row);
     if (!*out_found) return INSITU_OK;
+    TRY(json_members(&row, &count)); /* it is an object */
     if (json_optional(&row, "is_param", &member)) TRY(json_bool(&member, &payload->is_param));
     if (json_optional(&row, "use_pickle", &member)) TRY(json_bool(&member, &is_pickled));
     if (!json_optional(&row, "tensor_meta", &member))

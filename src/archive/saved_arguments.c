@@ -31,6 +31,10 @@ insitu_status read_reference(const archive_graph *graph, const bitset *defined, 
     return resolve(&(argument_scope){.graph = graph, .defined = defined}, &name, out_value);
 }
 
+static insitu_status reference(const argument_scope *scope, const json_cursor *at, uint32_t *out_value) {
+    return read_reference(scope->graph, scope->defined, at, out_value);
+}
+
 static insitu_status read_none(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
     (void)scope, (void)at;
     out->kind = ARGUMENT_NONE;
@@ -39,21 +43,7 @@ static insitu_status read_none(const argument_scope *scope, const json_cursor *a
 
 static insitu_status read_tensor(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
     out->kind = ARGUMENT_TENSOR;
-    return read_reference(scope->graph, scope->defined, at, &out->value);
-}
-
-static insitu_status read_tensors(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
-    out->kind = ARGUMENT_TENSORS;
-    TRY(json_count(at, &out->count));
-    uint32_t *values;
-    TRY(arena_array(scope->reader->arena, out->count, sizeof(*values), &values));
-    for (uint32_t i = 0; i < out->count; i++) {
-        json_cursor item;
-        json_item(at, i, &item);
-        TRY(read_reference(scope->graph, scope->defined, &item, &values[i]));
-    }
-    out->values = values;
-    return INSITU_OK;
+    return reference(scope, at, &out->value);
 }
 
 /* {"as_tensor": {"name": ...}} or {"as_none": ...} */
@@ -64,7 +54,7 @@ static insitu_status optional_reference(const argument_scope *scope, const json_
     if (strcmp(content.key, "as_none") == 0) return INSITU_OK;
     if (strcmp(content.key, "as_tensor") != 0)
         return json_fail(at, INSITU_UNSUPPORTED, "an optional tensor of the unknown form '%s'", content.key);
-    return read_reference(scope->graph, scope->defined, &content, out_value);
+    return reference(scope, &content, out_value);
 }
 
 static insitu_status read_optional_tensor(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
@@ -73,7 +63,10 @@ static insitu_status read_optional_tensor(const argument_scope *scope, const jso
     return INSITU_OK;
 }
 
-static insitu_status read_optional_tensors(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+typedef insitu_status (*reference_reader)(const argument_scope *scope, const json_cursor *at, uint32_t *out_value);
+
+static insitu_status read_references(const argument_scope *scope, const json_cursor *at, reference_reader read_item,
+                                     archive_argument *out) {
     out->kind = ARGUMENT_TENSORS;
     TRY(json_count(at, &out->count));
     uint32_t *values;
@@ -81,16 +74,23 @@ static insitu_status read_optional_tensors(const argument_scope *scope, const js
     for (uint32_t i = 0; i < out->count; i++) {
         json_cursor item;
         json_item(at, i, &item);
-        TRY(optional_reference(scope, &item, &values[i]));
+        TRY(read_item(scope, &item, &values[i]));
     }
     out->values = values;
     return INSITU_OK;
 }
 
+static insitu_status read_tensors(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+    return read_references(scope, at, reference, out);
+}
+static insitu_status read_optional_tensors(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+    return read_references(scope, at, optional_reference, out);
+}
+
 static insitu_status read_object(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
     json_cursor class_fqn;
     out->kind = ARGUMENT_OBJECT;
-    TRY(read_reference(scope->graph, scope->defined, at, &out->value));
+    TRY(reference(scope, at, &out->value));
     TRY(json_member(at, "class_fqn", &class_fqn));
     return reader_text(scope->reader, &class_fqn, &out->string);
 }

@@ -92,9 +92,9 @@ static const char *fallback_name(const archive_graph *graph, const archive_node 
 static insitu_status read_node(reader *reader, const archive_graph *graph, bitset *defined, const json_cursor *at,
                                archive_node *node) {
     static const char prefix[] = "torch.ops.";
-    json_cursor member, item;
-    TRY(json_member(at, "target", &member));
-    TRY(reader_text(reader, &member, &node->target));
+    json_cursor target, member, item;
+    TRY(json_member(at, "target", &target));
+    TRY(reader_text(reader, &target, &node->target));
     bool has_prefix = strncmp(node->target, prefix, sizeof(prefix) - 1) == 0;
     node->op = node->target + (has_prefix ? sizeof(prefix) - 1 : 0);
 
@@ -113,6 +113,7 @@ static insitu_status read_node(reader *reader, const archive_graph *graph, bitse
     if (json_optional(at, "is_hop_single_tensor_return", &member)) TRY(json_bool(&member, &node->single_tensor_return));
     node->name = fallback_name(graph, node);
     if (json_optional(at, "name", &member)) TRY(reader_text(reader, &member, &node->name));
+    if (!node->op[0]) return json_fail(&target, INSITU_FORMAT, "the node '%s' names no operator", node->name);
     node->source = node->module = "";
     if (json_optional(at, "metadata", &member)) TRY(read_node_source(reader, &member, node));
     return INSITU_OK;

@@ -266,13 +266,20 @@ static void missing_records_are_named(void **state) {
 
 /* ---- wrong documents ---- */
 
+typedef struct wrong_text {
+    const char *start, *from, *to;
+    insitu_status status;
+    const char *part;
+} wrong_text;
+
+static void expect_each(const char *record, const wrong_text *cases, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        expect_replaced(record, cases[i].start, cases[i].from, cases[i].to, cases[i].status, cases[i].part);
+}
+
 static void wrong_programs_are_refused_with_their_place(void **state) {
     (void)state;
-    static const struct {
-        const char *start, *from, *to;
-        insitu_status status;
-        const char *part;
-    } cases[] = {
+    static const wrong_text cases[] = {
         {"", "\"graph_module\": {", "\"graph_module\": {{", INSITU_FORMAT, "not valid JSON"},
         {"", "\"graph_module\"", "\"graph\"", INSITU_FORMAT, "'graph_module' is missing"},
         {"schema_version", "\"major\": 8", "\"major\": 9", INSITU_VERSION,
@@ -295,6 +302,8 @@ static void wrong_programs_are_refused_with_their_place(void **state) {
         {"add.Tensor", "[{\"as_tensor\": {\"name\": \"add\"}}]", "[{\"as_tensor\": {\"name\": \"x\"}}]", INSITU_FORMAT,
          "'x' is defined twice"},
         {"add.Tensor", "-Infinity", "infinite", INSITU_FORMAT, "as_float: the string 'infinite'"},
+        {"", "torch.ops.aten.add.Tensor", "", INSITU_FORMAT, "nodes[1].target: the node 'add' names no operator"},
+        {"", "aten.add.Tensor", "", INSITU_FORMAT, "nodes[1].target: the node 'add' names no operator"},
         {"tensor_values", "\"dtype\": 7", "\"dtype\": 70", INSITU_UNSUPPORTED,
          "tensor_values.p_w.dtype: the element type number 70"},
         {"tensor_values", "\"layout\": 7", "\"layout\": 1", INSITU_UNSUPPORTED, "layout sparse_coo"},
@@ -321,17 +330,12 @@ static void wrong_programs_are_refused_with_their_place(void **state) {
          "range_constraints.s77: the range from 2 to 1 is empty"},
         {"verifiers", "\"TRAINING\"", "7", INSITU_FORMAT, "verifiers[0]: an integer where a string"},
     };
-    for (size_t i = 0; i < COUNT_OF(cases); i++)
-        expect_replaced(MODEL, cases[i].start, cases[i].from, cases[i].to, cases[i].status, cases[i].part);
+    expect_each(MODEL, cases, COUNT_OF(cases));
 }
 
 static void wrong_weights_are_refused_by_name(void **state) {
     (void)state;
-    static const struct {
-        const char *start, *from, *to;
-        insitu_status status;
-        const char *part;
-    } cases[] = {
+    static const wrong_text cases[] = {
         {"\"v\"", "\"as_int\": 4", "\"as_int\": 5", INSITU_FORMAT, "'v' needs 7 elements of f32"},
         {"\"v\"", "\"as_int\": 4", "\"as_int\": 9223372036854775807", INSITU_FORMAT, "larger than any file"},
         {"\"v\"", "\"as_int\": 2", "\"as_int\": 3", INSITU_FORMAT, "'v' needs 7 elements of f32, but its record"},
@@ -345,12 +349,14 @@ static void wrong_weights_are_refused_by_name(void **state) {
         {"\"v\"", "\"use_pickle\": false", "\"use_pickle\": true", INSITU_FORMAT,
          "record 'weights/weight_0' is not a file of torch.save"},
         {"\"config\"", "\"config\"", "\"configs\"", INSITU_FORMAT, "'config' is missing"},
+        {"\"config\"", "\"config\": ", "\"config\": 3, \"rest\": ", INSITU_FORMAT,
+         "config: an integer where an object was expected"},
+        {"\"v\"", "\"v\": ", "\"v\": [], \"rest\": ", INSITU_FORMAT, "config.v: an array where an object was expected"},
         {"\"v\"", "\"v\"", "\"other\"", INSITU_FORMAT,
          "does not store 'v', which the input 'b_v' needs, among its weights"},
         {"\"v\"", "{\"as_int\": 2}", S77, INSITU_FORMAT, "where a stored tensor needs a number"},
     };
-    for (size_t i = 0; i < COUNT_OF(cases); i++)
-        expect_replaced(WEIGHTS, cases[i].start, cases[i].from, cases[i].to, cases[i].status, cases[i].part);
+    expect_each(WEIGHTS, cases, COUNT_OF(cases));
     zip_writer zip;
     fill(&zip);
     zip_record_of(&zip, "m/data/weights/weight_0")->size = 0;
