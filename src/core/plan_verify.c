@@ -261,8 +261,10 @@ static bool check_storage(plan_checker *checker, uint32_t id) {
         fault(checker, "its input does not exist, or has another storage");
         return false;
     case STORAGE_OUTPUT:
-        if (storage->index < plan->output_count && plan->outputs[storage->index].kind == OUTPUT_TENSOR) return true;
-        fault(checker, "its output does not exist, or is no tensor");
+        if (storage->index < plan->output_count && plan->outputs[storage->index].kind == OUTPUT_TENSOR &&
+            plan->outputs[storage->index].operand.storage == id)
+            return true;
+        fault(checker, "its output does not exist, or lies elsewhere");
         return false;
     case STORAGE_ARENA:
         if (storage->first_step <= storage->last_step && storage->last_step < plan->step_count) {

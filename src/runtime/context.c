@@ -61,8 +61,13 @@ static insitu_status fill(insitu_context *context) {
         }
     }
     TRY(find_items(context));
-    for (uint32_t i = 0; i < plan->output_count; i++)
+    for (uint32_t i = 0; i < plan->output_count; i++) {
         context->outputs[i].item = item_of_output(context, &plan->outputs[i]);
+        context->outputs[i].storage_item = NONE;
+    }
+    for (uint32_t i = 0; i < plan->storage_count; i++)
+        if (plan->storages[i].kind == STORAGE_OUTPUT)
+            context->outputs[plan->storages[i].index].storage_item = context->ready[plan->storages[i].bytes.id] - 1;
     return INSITU_OK;
 }
 

@@ -47,11 +47,13 @@ static uint8_t *own_memory(const insitu_context *context, uint32_t index) {
     return output->item == NONE ? context->output.data + output->row->place : output->memory.data;
 }
 
-/* An output is computed in the caller's memory if that is laid out as the program lays it out, without holes. */
+/* An output is computed in the caller's memory if that is laid out as the program lays it out, without holes, and this is
+ * known when the memory is needed. */
 static bool is_direct(const insitu_context *context, uint32_t index) {
     const bound_tensor *target = &context->outputs[index].target;
     const binding_output *row = context->outputs[index].row;
     const layout *layout = &row->layout;
+    if (context->outputs[index].item != context->outputs[index].storage_item) return false;
     return target->is_bound && is_own(context->engine->plan, index) && layout->offset == 0 &&
            layout->extent == layout->bytes && row->storage_bytes == layout->bytes &&
            same_strides(layout->rank, layout->sizes, target->strides, layout->strides);
@@ -62,6 +64,20 @@ void *context_output_base(const insitu_context *context, uint32_t index) {
     return is_direct(context, index) && address ? address : own_memory(context, index);
 }
 
+/* Memory for an output's storage whose size is known before the output is. */
+static insitu_status decide_storage(insitu_context *context, uint32_t index, insitu_diag *diag) {
+    context_output *output = &context->outputs[index];
+    uint32_t storage = context->engine->plan->outputs[index].operand.storage;
+    int64_t bytes;
+    TRY(context_evaluate(context, context->engine->plan->storages[storage].bytes, &bytes, diag));
+    if (bytes < 0)
+        FAIL(diag, INSITU_SHAPE, "output '%s' would have a negative size", context->engine->plan->outputs[index].name);
+    TRY(memory_grow(&output->memory, (size_t)bytes, diag));
+    context->bases[storage] = output->memory.data;
+    if (switch_on(SWITCH_POISON)) memset(output->memory.data, 0xFF, (size_t)bytes);
+    return INSITU_OK;
+}
+
 static insitu_status decide_output(insitu_context *context, uint32_t index, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     context_output *output = &context->outputs[index];
@@ -69,7 +85,8 @@ static insitu_status decide_output(insitu_context *context, uint32_t index, insi
     output->row = &output->late;
     TRY(context_check_target(context, index, diag));
     TRY(memory_grow(&output->memory, output->late.bytes, diag));
-    if (plan->outputs[index].kind != OUTPUT_TENSOR || !is_own(plan, index)) return INSITU_OK;
+    if (plan->outputs[index].kind != OUTPUT_TENSOR || !is_own(plan, index) || output->storage_item != output->item)
+        return INSITU_OK;
     void *base = context_output_base(context, index);
     context->bases[plan->outputs[index].operand.storage] = base;
     if (switch_on(SWITCH_POISON)) memset(base, 0xFF, output->late.storage_bytes);
@@ -77,8 +94,14 @@ static insitu_status decide_output(insitu_context *context, uint32_t index, insi
 }
 
 insitu_status context_decide_outputs(insitu_context *context, uint32_t item, insitu_diag *diag) {
-    for (uint32_t i = 0; i < context->engine->plan->output_count; i++)
-        if (context->outputs[i].item == item) TRY(decide_output(context, i, diag));
+    const plan *plan = context->engine->plan;
+    for (uint32_t i = 0; i < plan->output_count; i++) {
+        const context_output *output = &context->outputs[i];
+        bool has_storage = plan->outputs[i].kind == OUTPUT_TENSOR && is_own(plan, i);
+        if (has_storage && output->item != output->storage_item && output->storage_item == item)
+            TRY(decide_storage(context, i, diag));
+        if (output->item == item && item != NONE) TRY(decide_output(context, i, diag));
+    }
     return INSITU_OK;
 }
 

@@ -237,6 +237,7 @@ static insitu_status run(insitu_context *context, insitu_state *state, insitu_di
     binding *first = context->segments[0].current;
     TRY(reserve_segment(context, 0, diag));
     TRY(memory_grow(&context->output, first->output_bytes, diag));
+    TRY(context_decide_outputs(context, NONE, diag));
     TRY(reserve_inputs(context, first, diag));
     if (!state) return run_locked(context, state, diag);
     TRY(state_lock(state, diag));

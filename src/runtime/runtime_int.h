@@ -86,7 +86,8 @@ typedef struct context_output {
     bound_tensor target; /* where the caller wants it */
     insitu_tensor result;
     int64_t sizes[MAX_RANK], strides[MAX_RANK]; /* of result */
-    uint32_t item;                              /* the last item step whose value it needs; NONE */
+    uint32_t item;              /* the last item step whose value it needs; NONE */
+    uint32_t storage_item;      /* the same of the size of its own storage; NONE too if it has none */
     const binding_output *row;                  /* of the running call; NULL before that step */
     binding_output late;                        /* what row points to if there is such a step, */
     grown_memory memory;                        /* and its memory */
@@ -154,7 +155,8 @@ MUST_CHECK insitu_status memory_grow(grown_memory *memory, size_t size, insitu_d
 /* ---- outputs.c ---- */
 MUST_CHECK insitu_status context_evaluate_output(const insitu_context *context, uint32_t index, binding_output *out_row,
                                                  insitu_diag *diag);
-/* Outputs that became known with this item step get sizes, memory, and a base. Errors: SHAPE, NOMEM. */
+/* Outputs that became known with this item step, or before the call (NONE), get sizes, memory, and a base, save those that
+ * the first segment's binding holds whole. Errors: SHAPE, BOUNDS, NOMEM. */
 MUST_CHECK insitu_status context_decide_outputs(insitu_context *context, uint32_t item, insitu_diag *diag);
 /* The sizes that a bound output must have. Errors: SHAPE. */
 MUST_CHECK insitu_status context_check_target(const insitu_context *context, uint32_t index, insitu_diag *diag);

@@ -82,6 +82,27 @@ static inline plan *make_item_position_plan(dtype position_type, bool is_bounded
     return plan;
 }
 
+/* t = table + 1 (f32[4,8]), in output.0's storage; output.0 = t[pos.item()]: where it starts is known after t is made. */
+static inline plan *make_item_view_plan(void) {
+    plan *plan = new_plan();
+    sym_pool *pool = &plan->symbols;
+    sym one = sym_int(pool, 1), width = sym_int(pool, CACHE_WIDTH), rows = sym_int(pool, CACHE_ROWS);
+    uint32_t symbol = sym_add_symbol(pool, "u0", SYM_KIND_INT, 0, CACHE_ROWS - 1);
+    tensor_type number = dense_type(plan, DTYPE_I64, 1, &one), row = dense_type(plan, DTYPE_F32, 1, &width);
+    tensor_type table = dense_type(plan, DTYPE_F32, 2, (sym[]){rows, width});
+    uint32_t pos = add_input(plan, "pos", number, false), x = add_input(plan, "table", table, false);
+    uint32_t output = add_output(plan, "output.0", table);
+    plan->outputs[0].operand = row_at(plan, output, row, sym_of_symbol(pool, symbol));
+    plan_step *step =
+        add_step(plan, LAYER_BINARY, "add", &(plan_operand){output, table}, 1, &(plan_operand){x, table}, 1);
+    set_op(step, OP_ADD);
+    set_value(step, ATTR_SCALAR, one);
+    set_value(step, ATTR_SCALAR_FIRST, sym_bool(pool, false));
+    add_item(plan, "item", (plan_operand){pos, number}, symbol, false);
+    plan->first_write = plan->step_count;
+    return plan;
+}
+
 /* total (state, f32[8]) += 1; u = n.item(), 1 <= u <= 8; t = x[:u] + x[:u]; output.0 = t * x[:u] (f32[u]);
  * output.1 = u + 1; output.2 = total[:u]; x: f32[8]. total is written, and saved, before the size is known. */
 static inline plan *make_item_size_plan(void) {

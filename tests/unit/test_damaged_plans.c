@@ -1,6 +1,6 @@
 /* Engines whose plan was changed number by number behind a good hash: loading and running them gives a status, whatever
  * it is, and never touches memory that is not theirs (sanitizers watch). */
-#include "small_plans.h"
+#include "item_plans.h"
 
 #include "engine/format.h"
 #include <insitu/context.h>
@@ -13,13 +13,13 @@ typedef struct engine_file {
     size_t size, plan_begin, plan_end, header_size, digits_at;
 } engine_file;
 
-static engine_file make_file(void) {
+static engine_file make_file(plan *plan) {
     char path[64];
     insitu_engine *engine;
     file_map *map;
     engine_file file = {0};
     snprintf(path, sizeof(path), "/tmp/insitu_test_damaged_%ld", (long)getpid());
-    assert_int_equal(engine_create(make_small_plan(), NULL, 0, &engine, NULL), INSITU_OK);
+    assert_int_equal(engine_create(plan, NULL, 0, &engine, NULL), INSITU_OK);
     assert_int_equal(insitu_engine_save(engine, path, NULL), INSITU_OK);
     insitu_engine_destroy(engine);
     assert_int_equal(file_map_open(path, &map, NULL), INSITU_OK);
@@ -71,6 +71,8 @@ static void run(const insitu_engine *engine) {
         }
         if (!is_ready) break;
         memory[i] = calloc(1, (size_t)bytes + 1);
+        int64_t one = 1; /* a position, and a size */
+        if (info.dtype.bits == 64 && bytes >= 8) memcpy(memory[i], &one, sizeof(one));
         insitu_tensor tensor = {.data = memory[i],
                                 .device = {INSITU_DEVICE_CPU, 0},
                                 .ndim = info.ndim,
@@ -94,9 +96,8 @@ static bool load_and_run(engine_file *file) {
     return status == INSITU_OK;
 }
 
-static void changed_digits_never_crash(void **state) {
-    (void)state;
-    engine_file file = make_file();
+static void change_digits(plan *plan) {
+    engine_file file = make_file(plan);
     size_t loaded = 0;
     assert_true(load_and_run(&file));
     for (size_t at = file.plan_begin; at < file.plan_end; at++) {
@@ -112,7 +113,21 @@ static void changed_digits_never_crash(void **state) {
     free(file.data);
 }
 
+static void changed_digits_never_crash(void **state) {
+    (void)state;
+    change_digits(make_small_plan());
+}
+
+static void nor_where_numbers_are_read_during_the_call(void **state) {
+    (void)state;
+    change_digits(make_item_position_plan(DTYPE_I64, true));
+    change_digits(make_item_position_plan(DTYPE_I64, false));
+    change_digits(make_item_size_plan());
+    change_digits(make_late_check_plan());
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(changed_digits_never_crash)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(changed_digits_never_crash),
+                                       cmocka_unit_test(nor_where_numbers_are_read_during_the_call)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

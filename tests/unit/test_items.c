@@ -12,7 +12,7 @@
 static insitu_status write_row(running *r, int64_t position) {
     float row[CACHE_WIDTH];
     int64_t one = 1, row_sizes[] = {1, CACHE_WIDTH};
-    for (int i = 0; i < CACHE_WIDTH; i++) row[i] = (float)(100 * position + i);
+    for (int i = 0; i < CACHE_WIDTH; i++) row[i] = 100 * (float)position + (float)i;
     running_input(r, "pos", &position, INSITU_DTYPE_I64, &one, 1);
     running_input(r, "row", row, INSITU_DTYPE_F32, row_sizes, 2);
     return running_call(r);
@@ -155,6 +155,28 @@ static void elements_are_numbers(void **state) {
         assert_true(value.f != value.f);
     }
     assert_false(element_value(DTYPE_C64, &nans[0].bits, &value));
+}
+
+static void an_output_may_start_where_an_item_says(void **state) {
+    (void)state;
+    running r;
+    running_of_plan(&r, make_item_view_plan());
+    float table[CACHE_ROWS][CACHE_WIDTH], target[CACHE_WIDTH];
+    int64_t one = 1, sizes[] = {CACHE_ROWS, CACHE_WIDTH}, width = CACHE_WIDTH;
+    for (int i = 0; i < CACHE_ROWS * CACHE_WIDTH; i++) table[i / CACHE_WIDTH][i % CACHE_WIDTH] = (float)i;
+    for (int call = 0; call < 2 * CACHE_ROWS; call++) {
+        int64_t position = call % CACHE_ROWS;
+        insitu_tensor bound = dense_tensor(target, INSITU_DTYPE_F32, &width, 1);
+        running_input(&r, "pos", &position, INSITU_DTYPE_I64, &one, 1);
+        running_input(&r, "table", table, INSITU_DTYPE_F32, sizes, 2);
+        must_run(&r, insitu_context_set_output(r.context, 0, call < CACHE_ROWS ? NULL : &bound, &r.diag));
+        must_run(&r, running_call(&r));
+        insitu_tensor row = running_output(&r, 0);
+        if (call >= CACHE_ROWS) assert_ptr_equal(tensor_data(&row), target);
+        for (int i = 0; i < CACHE_WIDTH; i++)
+            assert_true(((const float *)tensor_data(&row))[i] == table[position][i] + 1);
+    }
+    running_stop(&r);
 }
 
 /* ---- sizes ---- */
@@ -349,6 +371,7 @@ int main(void) {
         cmocka_unit_test(a_failed_item_changes_nothing),
         cmocka_unit_test(a_place_outside_the_tensor_is_an_error),
         cmocka_unit_test(items_of_every_dtype_are_read),
+        cmocka_unit_test(an_output_may_start_where_an_item_says),
         cmocka_unit_test(elements_are_numbers),
         cmocka_unit_test(a_size_is_read_during_the_call),
         cmocka_unit_test(sizes_seen_before_allocate_nothing),
