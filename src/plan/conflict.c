@@ -138,12 +138,13 @@ static insitu_status put_before_content(planner *planner, uint32_t node, const b
     return INSITU_OK;
 }
 
-/* A layer that stores element i after reading element i of the same place, or that copies parts: one that lies in its
- * place already is no copy. */
+/* A layer that stores element i after reading element i of the same place, or that stores a part and nothing else: a
+ * source that lies in its place already is no copy. */
 static bool may_store_over(const planner *planner, uint32_t node) {
     const plan_node *n = &planner->nodes[node];
     if (n->kind != NODE_LAYER) return false;
-    return kind_has(planner_layer(planner, n->index)->kind, TRAIT_ELEMENTWISE | TRAIT_PART | TRAIT_ASSEMBLE);
+    layer_kind kind = planner_layer(planner, n->index)->kind;
+    return kind_has(kind, TRAIT_ELEMENTWISE) || (kind_has(kind, TRAIT_PART) && planner->layers[n->index].takes_operand);
 }
 
 static insitu_status check_read(planner *planner, uint32_t reader, const tensor_type *region, const bitset *content,
