@@ -130,25 +130,61 @@ insitu_status convert_pool(converter *c, int32_t param) {
     return finish_window(c, &pool, &x, 1, added);
 }
 
-/* adaptive_avg_poolNd where the sizes divide: windows of equal size; param: spatial dimensions */
+enum { MAX_WINDOWS = 1024 };
+
+/* One dimension of an adaptive pool: window i of count begins at floor(i size / count) and ends at
+ * ceil((i + 1) size / count). */
+static insitu_status pool_dim(converter *c, tensor_id x, op_kind op, uint32_t dim, sym wanted, tensor_id *out) {
+    int64_t size, count, end;
+    tensor_id *windows;
+    *out = x;
+    if (is_int_constant(c, wanted, 1)) return emit_reduce(c, op, x, 1u << dim, true, out);
+    if (!sym_constant(c->pool, size_of(c, x, dim), &size) || !sym_constant(c->pool, wanted, &count)) {
+        return convert_unsupported(c, "windows whose sizes are not constant");
+    }
+    if (count == size) return INSITU_OK;
+    if (count < 1 || size < 1) return convert_fail(c, INSITU_FORMAT, "%lld windows", (long long)count);
+    if (count > MAX_WINDOWS || !checked_mul(count, size, &end)) return convert_unsupported(c, "so many windows");
+    TRY(arena_array(&c->scratch, (size_t)count, sizeof(tensor_id), &windows));
+    for (int64_t i = 0; i < count; i++) {
+        end = ((i + 1) * size + count - 1) / count;
+        TRY(emit_slice(c, x, dim, sym_int(c->pool, i * size / count), sym_int(c->pool, end), 1, &windows[i]));
+        TRY(emit_reduce(c, op, windows[i], 1u << dim, true, &windows[i]));
+    }
+    return emit_concat(c, windows, (uint32_t)count, dim, out);
+}
+
+/* Windows of unequal size, one dimension after the other. */
+static insitu_status pool_unequal(converter *c, tensor_id x, bool is_mean, uint32_t spatial, const sym *wanted,
+                                  bool added) {
+    dtype type = dtype_of(c, x);
+    if (is_mean) TRY(emit_wide(c, x, &x));
+    for (uint32_t i = spatial; i-- > 0;) {
+        TRY(pool_dim(c, x, is_mean ? OP_MEAN : OP_AMAX, 2 + i, wanted[i], &x));
+    }
+    if (added) TRY(emit_squeeze(c, x, 0, &x));
+    return finish_wide(c, x, type);
+}
+
+/* adaptive_avg_poolNd, adaptive_max_poolNd; param: spatial dimensions, negative for averages */
 insitu_status convert_adaptive_pool(converter *c, int32_t param) {
-    uint32_t spatial = (uint32_t)param;
+    uint32_t spatial = (uint32_t)(param < 0 ? -param : param);
     tensor_id x;
     draft pool;
-    bool added;
+    bool added, equal = true;
     sym wanted[MAX_RANK], kernel[MAX_RANK], zeros[MAX_RANK], ones[MAX_RANK];
-    TRY(start_pool(c, OP_AVG_POOL, spatial, &x, &pool, &added));
+    TRY(start_pool(c, param < 0 ? OP_AVG_POOL : OP_MAX_POOL, spatial, &x, &pool, &added));
     TRY(take_window(c, "output_size", spatial, 1, wanted));
     for (uint32_t i = 0; i < spatial; i++) {
         int64_t size, count;
-        if (!sym_constant(c->pool, size_of(c, x, 2 + i), &size) || !sym_constant(c->pool, wanted[i], &count) ||
-            count < 1 || size % count || size == 0) {
-            return convert_unsupported(c, "windows of unequal size");
-        }
-        kernel[i] = sym_int(c->pool, size / count);
+        bool divides = sym_constant(c->pool, size_of(c, x, 2 + i), &size) && sym_constant(c->pool, wanted[i], &count) &&
+                       count > 0 && size > 0 && size % count == 0;
+        equal = equal && divides;
+        kernel[i] = sym_int(c->pool, divides ? size / count : 1);
         zeros[i] = sym_int(c->pool, 0);
         ones[i] = sym_int(c->pool, 1);
     }
+    if (!equal) return pool_unequal(c, x, param < 0, spatial, wanted, added);
     draft_list(&pool, ATTR_KERNEL, kernel, spatial);
     draft_list(&pool, ATTR_STRIDE, kernel, spatial);
     draft_list(&pool, ATTR_PADDING, zeros, spatial);

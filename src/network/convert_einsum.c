@@ -1,6 +1,7 @@
 /* einsum: operands are contracted from left to right, each pair as one matmul:
  *   "bhqd,bhkd->bhqk": (b h) are batch dimensions, d is summed, q and k stay.
- * Labels are letters; "..." and a label twice in one operand are not handled. */
+ * Labels are letters; what "..." stands for gets digits, aligned from the right. A label twice in one operand is its
+ * diagonal; a size of 1 where another operand has more is dropped, so that the product repeats it. */
 #include "network/convert_int.h"
 
 typedef struct labelled { /* a tensor and the label of each of its dimensions */
@@ -10,31 +11,107 @@ typedef struct labelled { /* a tensor and the label of each of its dimensions */
 
 static bool is_label(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/* Labels up to a comma, arrow or the end, without blanks. */
-static insitu_status parse_labels(converter *c, const char **cursor, char out[MAX_RANK + 1]) {
+/* Labels up to a comma, arrow or the end, without blanks; "..." stands for dots dimensions. */
+static insitu_status parse_labels(converter *c, const char **cursor, uint32_t dots, char out[MAX_RANK + 1]) {
     uint32_t count = 0;
     out[0] = 0;
     for (; **cursor && **cursor != ',' && **cursor != '-'; (*cursor)++) {
         if (**cursor == ' ') continue;
-        if (!is_label(**cursor) || strchr(out, **cursor)) return convert_unsupported(c, "such an equation");
-        if (count == MAX_RANK) return convert_unsupported(c, "over %d labels", MAX_RANK);
-        out[count++] = **cursor;
+        bool is_dots = strncmp(*cursor, "...", 3) == 0;
+        if (!is_label(**cursor) && !is_dots) return convert_unsupported(c, "such an equation");
+        if (count + (is_dots ? dots : 1) > MAX_RANK) return convert_unsupported(c, "over %d labels", MAX_RANK);
+        if (is_dots) {
+            *cursor += 2;
+            for (uint32_t i = dots; i-- > 0;) out[count++] = (char)('0' + i);
+        } else {
+            out[count++] = **cursor;
+        }
         out[count] = 0;
     }
     return INSITU_OK;
 }
 
-/* Without an arrow: labels that occur once, in order of the alphabet (capitals first). */
-static insitu_status implicit_labels(converter *c, const labelled *operands, uint32_t count, char out[MAX_RANK + 1]) {
+/* How many dimensions "..." stands for in the part of the equation that begins here; 0 without it. */
+static uint32_t dots_of(const char *cursor, uint32_t rank) {
+    uint32_t letters = 0;
+    bool found = false;
+    for (; *cursor && *cursor != ',' && *cursor != '-'; cursor++) {
+        letters += is_label(*cursor);
+        found = found || *cursor == '.';
+    }
+    return found && letters < rank ? rank - letters : 0;
+}
+
+/* Without an arrow: what "..." stands for, then labels that occur once, in order of the alphabet (capitals first). */
+static insitu_status implicit_labels(converter *c, const labelled *operands, uint32_t count, uint32_t dots,
+                                     char out[MAX_RANK + 1]) {
     uint32_t size = 0;
+    for (uint32_t i = dots; i-- > 0;) out[size++] = (char)('0' + i);
     for (int label = 'A'; label <= 'z'; label++) {
         uint32_t uses = 0;
-        for (uint32_t i = 0; is_label((char)label) && i < count; i++) uses += strchr(operands[i].labels, label) != NULL;
+        for (uint32_t i = 0; is_label((char)label) && i < count; i++) {
+            for (const char *at = operands[i].labels; *at; at++) uses += *at == label;
+        }
         if (uses != 1) continue;
         if (size == MAX_RANK) return convert_unsupported(c, "over %d labels", MAX_RANK);
         out[size++] = (char)label;
     }
     out[size] = 0;
+    return INSITU_OK;
+}
+
+static void drop_label(labelled *x, uint32_t at) { memmove(x->labels + at, x->labels + at + 1, MAX_RANK - at); }
+
+/* "ii" is the diagonal, whose dimension comes last. */
+static insitu_status take_diagonals(converter *c, labelled *x) {
+    for (uint32_t i = 0; x->labels[i];) {
+        const char *other = strchr(x->labels + i + 1, x->labels[i]);
+        if (!other) {
+            i++;
+            continue;
+        }
+        char label = x->labels[i];
+        uint32_t second = (uint32_t)(other - x->labels);
+        draft diagonal = draft_of(LAYER_DIAGONAL);
+        draft_int(c, &diagonal, ATTR_DIM1, i);
+        draft_int(c, &diagonal, ATTR_DIM2, second);
+        draft_int(c, &diagonal, ATTR_OFFSET, 0);
+        if (sym_is_eq(c->pool, size_of(c, x->tensor, i), size_of(c, x->tensor, second)) == TRUTH_FALSE) {
+            return convert_fail(c, INSITU_FORMAT, "label '%c' for two sizes", label);
+        }
+        TRY(emit_on(c, &diagonal, x->tensor, &x->tensor));
+        drop_label(x, second);
+        drop_label(x, i);
+        size_t count = strlen(x->labels);
+        x->labels[count] = label;
+        x->labels[count + 1] = 0;
+    }
+    return INSITU_OK;
+}
+
+/* Whether some operand has another size than 1 under the label. */
+static bool label_has_size(const converter *c, const labelled *operands, uint32_t count, char label) {
+    for (uint32_t i = 0; i < count; i++) {
+        const char *at = strchr(operands[i].labels, label);
+        if (at && !is_int_constant(c, size_of(c, operands[i].tensor, (uint32_t)(at - operands[i].labels)), 1))
+            return true;
+    }
+    return false;
+}
+
+static insitu_status drop_ones(converter *c, labelled *operands, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        labelled *x = &operands[i];
+        for (uint32_t dim = 0; x->labels[dim];) {
+            if (!is_int_constant(c, size_of(c, x->tensor, dim), 1) ||
+                !label_has_size(c, operands, count, x->labels[dim])) {
+                dim++;
+                continue;
+            }
+            TRY(emit_squeeze(c, x->tensor, dim, &x->tensor));
+            drop_label(x, dim);
+        }
+    }
     return INSITU_OK;
 }
 
@@ -152,19 +229,21 @@ static insitu_status wanted_labels(converter *c, const char *result, const label
 
 static insitu_status take_equation(converter *c, labelled *operands, uint32_t count, char result[MAX_RANK + 1]) {
     const char *cursor = take_string(c, "equation");
+    uint32_t dots = 0;
     for (uint32_t i = 0; i < count; i++) {
-        TRY(parse_labels(c, &cursor, operands[i].labels));
-        if (strlen(operands[i].labels) != rank_of(c, operands[i].tensor)) {
-            return convert_fail(c, INSITU_FORMAT, "labels '%s' for rank %u", operands[i].labels,
-                                rank_of(c, operands[i].tensor));
+        uint32_t rank = rank_of(c, operands[i].tensor), here = dots_of(cursor, rank);
+        TRY(parse_labels(c, &cursor, here, operands[i].labels));
+        if (strlen(operands[i].labels) != rank) {
+            return convert_fail(c, INSITU_FORMAT, "labels '%s' for rank %u", operands[i].labels, rank);
         }
+        dots = here > dots ? here : dots;
         if (i + 1 < count && *cursor++ != ',')
             return convert_fail(c, INSITU_FORMAT, "too few operands in the equation");
     }
-    if (!*cursor) return implicit_labels(c, operands, count, result);
+    if (!*cursor) return implicit_labels(c, operands, count, dots, result);
     if (strncmp(cursor, "->", 2) != 0) return convert_fail(c, INSITU_FORMAT, "too many operands in the equation");
     cursor += 2;
-    return parse_labels(c, &cursor, result);
+    return parse_labels(c, &cursor, dots, result);
 }
 
 insitu_status convert_einsum(converter *c, int32_t param) {
@@ -181,6 +260,8 @@ insitu_status convert_einsum(converter *c, int32_t param) {
         operands[i].tensor = tensors[i];
     }
     TRY(take_equation(c, operands, count, result));
+    for (uint32_t i = 0; i < count; i++) TRY(take_diagonals(c, &operands[i]));
+    TRY(drop_ones(c, operands, count));
     labelled product = operands[0];
     for (uint32_t i = 1; i < count; i++) {
         const char *wanted;
@@ -190,7 +271,8 @@ insitu_status convert_einsum(converter *c, int32_t param) {
     TRY(sum_unwanted(c, &product, result, ""));
     if (strlen(product.labels) != strlen(result)) return convert_fail(c, INSITU_FORMAT, "a label of no operand");
     for (uint32_t i = 0; result[i]; i++) {
-        if (!strchr(product.labels, result[i])) return convert_fail(c, INSITU_FORMAT, "a label of no operand");
+        if (!strchr(product.labels, result[i]) || strchr(result + i + 1, result[i]))
+            return convert_fail(c, INSITU_FORMAT, "the result has a label of no operand, or one twice");
     }
     TRY(order_labels(c, &product, result));
     set_only_result(c, product.tensor);

@@ -1,6 +1,8 @@
 /* Writes by index, functional: index_put, index_copy, index_add, index_fill, scatter and its kin, masked_scatter. */
 #include "network/convert_int.h"
 
+#include <math.h>
+
 typedef struct index_write { /* r = x with x[indices] = source, or += */
     const tensor_id *indices;
     const sym *dims;
@@ -161,47 +163,133 @@ insitu_status convert_index_fill(converter *c, int32_t param) {
     return finish_along(c, &at, source, false, true);
 }
 
-static insitu_status finish_scatter(converter *c, operand source, op_kind op) {
-    tensor_id x, index, operands[3], result;
-    uint32_t dim;
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_tensor(c, "index", &index));
-    TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
-    TRY(emit_at_least_1d(c, x, &operands[0]));
-    TRY(emit_at_least_1d(c, index, &operands[2]));
+typedef struct scattering { /* all of at least one dimension */
+    tensor_id x, index, source;
+    uint32_t rank, dim; /* rank of self as given */
+} scattering;
+
+static insitu_status take_scattering(converter *c, scattering *out) {
+    operand source;
+    TRY(take_tensor(c, "self", &out->x));
+    TRY(take_tensor(c, "index", &out->index));
+    TRY(take_operand(c, has_arg(c, "source") ? "source" : has_arg(c, "src") ? "src" : "value", &source));
+    out->rank = rank_of(c, out->x);
+    TRY(take_dim(c, "dim", 0, out->rank, &out->dim));
+    TRY(emit_at_least_1d(c, out->x, &out->x));
+    TRY(emit_at_least_1d(c, out->index, &out->index));
+    dtype type = dtype_of(c, out->x);
     if (source.is_number) {
-        TRY(emit_number(c, dtype_of(c, x), &tensor_of(c, operands[2])->shape, source.number, &operands[1]));
-    } else {
-        TRY(emit_cast(c, source.tensor, dtype_of(c, x), &operands[1]));
-        TRY(emit_at_least_1d(c, operands[1], &operands[1]));
+        return emit_number(c, type, &tensor_of(c, out->index)->shape, source.number, &out->source);
     }
+    TRY(emit_cast(c, source.tensor, type, &out->source));
+    return emit_at_least_1d(c, out->source, &out->source);
+}
+
+static insitu_status emit_scatter(converter *c, const scattering *at, tensor_id x, tensor_id source, op_kind op,
+                                  tensor_id *out) {
+    tensor_id operands[3] = {x, source, at->index};
     draft scatter = draft_of(LAYER_SCATTER_UPDATE);
-    draft_int(c, &scatter, ATTR_DIM, dim);
+    draft_int(c, &scatter, ATTR_DIM, at->dim);
     draft_attr(&scatter, ATTR_OP, attr_of_op(op));
-    TRY(emit(c, &scatter, operands, 3, &result));
-    if (rank_of(c, x) == 0) TRY(emit_squeeze(c, result, 0, &result));
+    return emit(c, &scatter, operands, 3, out);
+}
+
+static insitu_status finish_scatter(converter *c, const scattering *at, tensor_id result) {
+    if (at->rank == 0) TRY(emit_squeeze(c, result, 0, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
-/* scatter.src, .value, .reduce, .value_reduce, scatter_add (param: its operator), scatter_reduce */
+/* scatter.src, .value, .reduce, .value_reduce, scatter_add; param: the operator where the node names none */
 insitu_status convert_scatter(converter *c, int32_t param) {
+    scattering at;
+    tensor_id result;
+    const char *name = take_string(c, "reduce");
+    op_kind op = strcmp(name, "add") == 0        ? OP_UPDATE_ADD
+                 : strcmp(name, "multiply") == 0 ? OP_UPDATE_MUL
+                                                 : (op_kind)param;
+    if (name[0] && op == OP_ASSIGN) return convert_unsupported(c, "reduce %s", name);
+    TRY(take_scattering(c, &at));
+    TRY(emit_scatter(c, &at, at.x, at.source, op, &result));
+    return finish_scatter(c, &at, result);
+}
+
+/* What changes no number under the operator. */
+static sym neutral_of(converter *c, op_kind op, dtype type) {
+    if (op != OP_UPDATE_AMAX && op != OP_UPDATE_AMIN) return sym_int(c->pool, op == OP_UPDATE_MUL);
+    bool lowest = op == OP_UPDATE_AMAX;
+    if (dtype_is_float(type)) return sym_float(c->pool, lowest ? -INFINITY : INFINITY);
+    if (type == DTYPE_BOOL) return sym_bool(c->pool, !lowest);
+    bool is_signed = dtype_kind_of(type) == KIND_SIGNED;
+    uint32_t bits = dtype_size(type) * 8 - (is_signed ? 1 : 0);
+    int64_t highest = bits >= 63 ? INT64_MAX : ((int64_t)1 << bits) - 1;
+    return sym_int(c->pool, lowest ? (is_signed ? -highest - 1 : 0) : highest);
+}
+
+/* A number at every place that the index names. */
+static insitu_status scatter_number(converter *c, const scattering *at, tensor_id x, sym number, op_kind op,
+                                    tensor_id *out) {
+    tensor_id numbers;
+    TRY(emit_number(c, dtype_of(c, x), &tensor_of(c, at->index)->shape, number, &numbers));
+    return emit_scatter(c, at, x, numbers, op, out);
+}
+
+/* The sum by the number of its terms, of which self may be one. */
+static insitu_status emit_mean(converter *c, const scattering *at, bool include_self, tensor_id sum, tensor_id *out) {
+    tensor_id counts;
+    dtype type = dtype_of(c, sum);
+    sym one = sym_int(c->pool, 1);
+    TRY(emit_fill(c, type, &tensor_of(c, sum)->shape, sym_int(c->pool, include_self), &counts));
+    TRY(scatter_number(c, at, counts, one, OP_UPDATE_ADD, &counts));
+    if (!include_self) TRY(emit_scalar(c, OP_MAXIMUM, counts, one, false, &counts));
+    return emit_binary(c, dtype_is_integral(type) ? OP_DIV_FLOOR : OP_DIV, sum, counts, out);
+}
+
+static insitu_status finish_reduce(converter *c, const scattering *at) {
     static const struct {
         const char *name;
         op_kind op;
-    } ops[] = {{"add", OP_UPDATE_ADD},  {"multiply", OP_UPDATE_MUL}, {"sum", OP_UPDATE_ADD},
-               {"prod", OP_UPDATE_MUL}, {"amax", OP_UPDATE_AMAX},    {"amin", OP_UPDATE_AMIN}};
-    operand source;
+    } ops[] = {{"sum", OP_UPDATE_ADD},
+               {"mean", OP_UPDATE_ADD},
+               {"prod", OP_UPDATE_MUL},
+               {"amax", OP_UPDATE_AMAX},
+               {"amin", OP_UPDATE_AMIN}};
     bool include_self;
-    TRY(take_operand(c, has_arg(c, "src") ? "src" : "value", &source));
-    TRY(take_flag(c, "include_self", true, &include_self));
-    if (!include_self) return convert_unsupported(c, "without self");
-    if (!has_arg(c, "reduce")) return finish_scatter(c, source, (op_kind)param);
+    size_t row = 0;
+    tensor_id result = at->x;
     const char *name = take_string(c, "reduce");
-    for (size_t i = 0; i < COUNT_OF(ops); i++) {
-        if (strcmp(ops[i].name, name) == 0) return finish_scatter(c, source, ops[i].op);
+    TRY(take_flag(c, "include_self", true, &include_self));
+    while (row < COUNT_OF(ops) && strcmp(ops[row].name, name) != 0) row++;
+    if (row == COUNT_OF(ops)) return convert_unsupported(c, "reduce %s", name);
+    op_kind op = ops[row].op;
+    if (!include_self) {
+        TRY(scatter_number(c, at, result, neutral_of(c, op, dtype_of(c, result)), OP_ASSIGN, &result));
     }
-    return convert_unsupported(c, "reduce %s", name);
+    TRY(emit_scatter(c, at, result, at->source, op, &result));
+    if (strcmp(name, "mean") == 0) TRY(emit_mean(c, at, include_self, result, &result));
+    return finish_scatter(c, at, result);
+}
+
+/* scatter_reduce */
+insitu_status convert_scatter_reduce(converter *c, int32_t param) {
+    (void)param;
+    scattering at;
+    TRY(take_scattering(c, &at));
+    return finish_reduce(c, &at);
+}
+
+/* index_reduce: the index names whole slices along dim */
+insitu_status convert_index_reduce(converter *c, int32_t param) {
+    (void)param;
+    scattering at;
+    TRY(take_scattering(c, &at));
+    shape along = {.rank = rank_of(c, at.source)}, whole = tensor_of(c, at.source)->shape;
+    if (rank_of(c, at.index) != 1 || along.rank != rank_of(c, at.x)) return convert_unsupported(c, "such an index");
+    for (uint32_t i = 0; i < along.rank; i++) along.sizes[i] = sym_int(c->pool, 1);
+    along.sizes[at.dim] = size_of(c, at.index, 0);
+    TRY(emit_reshape(c, at.index, &along, &at.index));
+    TRY(emit_expand(c, at.index, &whole, &at.index));
+    return finish_reduce(c, &at);
 }
 
 /* The elements of source, in order, where the mask is true: the k-th true place takes element k, so that a source with
