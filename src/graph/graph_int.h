@@ -9,7 +9,8 @@ const char *layout_word(int32_t number);        /* NULL: no such layout */
 const char *memory_format_word(int32_t number); /* NULL: no such format */
 int32_t layout_number(const char *word);        /* -1: none */
 int32_t memory_format_number(const char *word); /* -1: none */
-/* A word with a meaning of its own where an argument is expected, so that no symbol may have it as its name. */
+/* A word with a meaning of its own where an argument is expected: an expression that begins with a symbol of that name
+ * is written in parentheses there. */
 bool is_argument_word(const char *word);
 bool is_symbol_name(const char *name); /* [A-Za-z_][A-Za-z0-9_]* and not reserved */
 bool is_bare_name(const char *name);   /* letters, digits, '_' and '.': needs no quotes */

@@ -31,6 +31,7 @@
  *              left out; without a schema as saved
  * ARG       := "%" NAME | "none" | EXPR | STRING | DTYPE | LAYOUT | MEMORY_FORMAT | "device" "(" STRING ")"
  *              | "complex" "(" NUMBER "," NUMBER ")" | "[" ARG, ... "]" | body
+ *              an EXPR that begins with a symbol named like one of these words is in parentheses: "(u8 + 1)"
  * output    := "output" ARG ("user" INT ["as" STRING] | "mutates" ("%" NAME | INT))
  * NAME is bare (letters, digits, '_', '.') or a STRING. TYPE is type_print's, EXPR sym_print's. A "#" begins a comment;
  * after a node it is the node's source. Nodes that are not in the order are not printed. */
@@ -61,6 +62,27 @@ static void print_value(const printer *printer, value_id value) {
 
 static void print_sym(const printer *printer, sym expr) { sym_print(printer->graph->symbols, expr, printer->out); }
 
+/* In parentheses where it would begin with a word that stands for another argument: a symbol may be named u8. */
+static void print_sym_arg(const printer *printer, sym expr) {
+    text *out = printer->out;
+    const size_t start = out->size;
+    char word[32];
+    size_t size = 0;
+    print_sym(printer, expr);
+    while (size < sizeof(word) - 1 && start + size < out->size && is_name_char(out->data[start + size])) {
+        word[size] = out->data[start + size];
+        size++;
+    }
+    word[size] = '\0';
+    if (!is_argument_word(word)) return;
+    const size_t length = out->size - start;
+    text_add(out, "()", 2);
+    if (out->size != start + length + 2) return; /* out of memory: text_status tells */
+    memmove(out->data + start + 1, out->data + start, length);
+    out->data[start] = '(';
+    out->data[start + length + 1] = ')';
+}
+
 static void print_arg(const printer *printer, const graph_arg *arg, uint32_t nesting);
 
 static void print_list(const printer *printer, const graph_arg *arg, uint32_t nesting) {
@@ -90,7 +112,7 @@ static void print_arg(const printer *printer, const graph_arg *arg, uint32_t nes
     case ARG_ABSENT: text_printf(out, "absent"); break;
     case ARG_NONE: text_printf(out, "none"); break;
     case ARG_VALUE: print_value(printer, arg->value); break;
-    case ARG_SYM: print_sym(printer, arg->sym); break;
+    case ARG_SYM: print_sym_arg(printer, arg->sym); break;
     case ARG_COMPLEX:
         text_printf(out, "complex(");
         text_double(out, arg->complex.re);

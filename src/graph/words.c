@@ -5,8 +5,8 @@ static const char *const layouts[] = {"unknown_layout", "sparse_coo", "sparse_cs
                                       "sparse_bsr",     "sparse_bsc", "mkldnn",     "strided"};
 static const char *const memory_formats[] = {"unknown_format", "contiguous_format", "channels_last", "channels_last_3d",
                                              "preserve_format"};
-static const char *const other_words[] = {"none", "complex", "device", "graph", "true", "false",
-                                          "inf",  "nan",     "oo",     "and",   "or",   "not"};
+static const char *const argument_words[] = {"none", "graph"};
+static const char *const expression_words[] = {"true", "false", "inf", "nan", "oo", "and", "or", "not"};
 
 static const char *word_at(const char *const *words, size_t count, int32_t number) {
     return number >= 0 && (size_t)number < count ? words[number] : NULL;
@@ -26,7 +26,7 @@ int32_t memory_format_number(const char *word) { return number_of(memory_formats
 bool is_argument_word(const char *word) {
     dtype type;
     return dtype_parse(word, &type) || layout_number(word) >= 0 || memory_format_number(word) >= 0 ||
-           number_of(other_words, COUNT_OF(other_words), word) >= 0;
+           number_of(argument_words, COUNT_OF(argument_words), word) >= 0;
 }
 
 bool is_bare_name(const char *name) {
@@ -37,7 +37,8 @@ bool is_bare_name(const char *name) {
 }
 
 bool is_symbol_name(const char *name) {
-    return is_bare_name(name) && !strchr(name, '.') && !(name[0] >= '0' && name[0] <= '9') && !is_argument_word(name);
+    return is_bare_name(name) && !strchr(name, '.') && !(name[0] >= '0' && name[0] <= '9') &&
+           number_of(expression_words, COUNT_OF(expression_words), name) < 0;
 }
 
 const char *input_kind_word(graph_input_kind kind) {

@@ -99,6 +99,25 @@ static const char *const ROUND_TRIPS[] = {
     "  }, [%x, s0]) @cond  # f.py:1\n"
     "  output %y user 0\n"
     "}\n",
+    /* symbols named like words that stand for arguments */
+    "graph {\n"
+    "  symbol u8: int [0,oo]\n"
+    "  symbol u16: int [0,oo]\n"
+    "  symbol i64: float\n"
+    "  symbol graph: int [0,oo]\n"
+    "  symbol none: int [0,oo]\n"
+    "  symbol strided: bool\n"
+    "  symbol complex: int [0,oo]\n"
+    "  symbol device: int [0,oo]\n"
+    "  assert u8 <= 4, \"u8\"\n"
+    "  input %x: u8[u8,2*u16]+u8 user 0\n"
+    "  input %n: int(u8) user 1\n"
+    "  input s = (u8) user 2\n"
+    "  %y: u8[u16 + u8] = aten.full.default(size=[(u16 + u8)], fill_value=(i64), dtype=u8)\n"
+    "  my.op.default((u8), u8, [(u16), 2*u16, max(u16, u8)], k=(graph), l=(none), (strided), complex, device, -u8) "
+    "@my\n"
+    "  output (u8) user 0\n"
+    "}\n",
 };
 
 static void test_round_trips(void **state) {
@@ -132,7 +151,7 @@ static void test_parse_faults(void **state) {
         {"graph {\n", "no closing brace"},
         {"graph {\n} x", "after the graph's closing brace"},
         {"graph {\n  input %x: f32[s0] user 0\n}", "line 2: 's0' is not declared"},
-        {"graph {\n symbol f32: int [0,1]\n}", "can't be the name of a symbol"},
+        {"graph {\n symbol true: int [0,1]\n}", "can't be the name of a symbol"},
         {"graph {\n symbol s: int [0,1]\n symbol s: int [0,1]\n}", "line 3: symbol 's' is declared twice"},
         {"graph {\n symbol s: int [2,1]\n}", "range of symbol 's' is empty"},
         {"graph {\n input %x: f32[1] user 0\n input %x: f32[1] user 1\n}", "'%x' is defined twice"},
