@@ -1,16 +1,18 @@
-/* safetensors files, untrusted: the header is parsed, and every tensor checked to lie in the file.
+/* safetensors files, untrusted: the header is parsed, and every tensor checked to lie in the file. As the format demands,
+ * every byte behind the header belongs to one tensor.
  *
  *     | 8 bytes: n, little endian | n bytes: JSON | data |
- *     JSON: {"__metadata__": {"key": "text"}, "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}} */
+ *     JSON: {"__metadata__": {"key": "text"}, "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
+ *
+ * tools/insitu/safetensors.c reads such files without the library's internals, and says the same of a wrong one. */
 #include "engine/engine.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 
-enum { LENGTH_SIZE = 8 };
+enum { LENGTH_SIZE = 8, MAX_HEADER = 100000000 /* the format's own limit */ };
 
 typedef struct header_reader {
-    const file_map *map;
     const char *what;
     arena *arena;
     safetensors *out;
@@ -19,16 +21,24 @@ typedef struct header_reader {
     insitu_diag *diag;
 } header_reader;
 
+static insitu_status bad_file(const header_reader *reader, const char *why) {
+    return diag_set(reader->diag, INSITU_FORMAT, "not a valid %s: %s", reader->what, why);
+}
+
+static insitu_status bad_tensor(const header_reader *reader, const char *name, const char *why) {
+    return diag_set(reader->diag, INSITU_FORMAT, "not a valid %s: tensor '%s' %s", reader->what, name, why);
+}
+
+/* ---- the header ---- */
+
 static insitu_status read_metadata(header_reader *reader, json_t *object) {
-    if (!json_is_object(object))
-        FAIL(reader->diag, INSITU_FORMAT, "the %s's __metadata__ is not an object", reader->what);
+    if (!json_is_object(object)) return bad_file(reader, "its __metadata__ is not an object");
     TRY(arena_array(reader->arena, json_object_size(object), sizeof(char *), &reader->out->metadata_values));
     uint32_t count = 0;
     const char *key;
     json_t *value;
     json_object_foreach(object, key, value) {
-        if (!json_is_string(value))
-            FAIL(reader->diag, INSITU_FORMAT, "the %s's metadata '%s' is not a text", reader->what, key);
+        if (!json_is_string(value)) return bad_file(reader, "its __metadata__ holds more than strings");
         const char *key_copy;
         TRY(arena_string(reader->arena, key, strlen(key), &key_copy));
         TRY(arena_string(reader->arena, json_string_value(value), json_string_length(value),
@@ -46,41 +56,43 @@ static bool read_offset(const json_t *value, size_t *out_offset) {
 }
 
 static insitu_status read_shape(header_reader *reader, const json_t *shape, safetensor *tensor) {
-    if (!json_is_array(shape) || json_array_size(shape) > MAX_RANK)
-        FAIL(reader->diag, INSITU_FORMAT, "tensor '%s' of the %s has no shape, or one of over %d dimensions",
-             tensor->name, reader->what, MAX_RANK);
+    if (!json_is_array(shape)) return bad_tensor(reader, tensor->name, "has no array 'shape'");
+    if (json_array_size(shape) > MAX_RANK)
+        FAIL(reader->diag, INSITU_FORMAT, "not a valid %s: tensor '%s' has %zu dimensions, more than %d", reader->what,
+             tensor->name, json_array_size(shape), MAX_RANK);
     tensor->rank = (uint32_t)json_array_size(shape);
     for (uint32_t i = 0; i < tensor->rank; i++) {
         json_t *size = json_array_get(shape, i);
         if (!json_is_integer(size) || json_integer_value(size) < 0)
-            FAIL(reader->diag, INSITU_FORMAT, "tensor '%s' of the %s has a size that is no number", tensor->name,
-                 reader->what);
+            return bad_tensor(reader, tensor->name, "has a size that is no count");
         tensor->sizes[i] = json_integer_value(size);
     }
     return INSITU_OK;
 }
 
+static insitu_status check_bytes(header_reader *reader, const safetensor *tensor) {
+    size_t bytes = dtype_size(tensor->dtype);
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        if (!checked_size_mul(bytes, (size_t)tensor->sizes[i], &bytes))
+            return bad_tensor(reader, tensor->name, "is too large");
+    if (bytes != tensor->size)
+        return bad_tensor(reader, tensor->name, "has another number of bytes than its shape and dtype say");
+    return INSITU_OK;
+}
+
 static insitu_status read_tensor(header_reader *reader, const json_t *object, safetensor *tensor) {
     const json_t *type = json_object_get(object, "dtype"), *offsets = json_object_get(object, "data_offsets");
-    size_t begin, end, bytes = 1;
-    if (!json_is_object(object) || !json_is_string(type))
-        FAIL(reader->diag, INSITU_FORMAT, "tensor '%s' of the %s has no dtype", tensor->name, reader->what);
-    if (!json_is_array(offsets) || json_array_size(offsets) != 2 || !read_offset(json_array_get(offsets, 0), &begin) ||
-        !read_offset(json_array_get(offsets, 1), &end) || begin > end || end > reader->data_size)
-        FAIL(reader->diag, INSITU_FORMAT, "tensor '%s' does not lie in the %s: the file may be cut off", tensor->name,
-             reader->what);
+    size_t begin, end;
+    if (!json_is_string(type)) return bad_tensor(reader, tensor->name, "has no string 'dtype'");
     TRY(read_shape(reader, json_object_get(object, "shape"), tensor));
+    if (json_array_size(offsets) != 2 || !read_offset(json_array_get(offsets, 0), &begin) ||
+        !read_offset(json_array_get(offsets, 1), &end))
+        return bad_tensor(reader, tensor->name, "has no pair of counts 'data_offsets'");
+    if (begin > end || end > reader->data_size) return bad_tensor(reader, tensor->name, "lies outside the file");
     tensor->has_dtype = dtype_from_safetensors(json_string_value(type), &tensor->dtype);
     tensor->data = reader->data + begin;
     tensor->size = end - begin;
-    if (!tensor->has_dtype) return INSITU_OK;
-    bool fits = true;
-    for (uint32_t i = 0; i < tensor->rank; i++)
-        fits = fits && checked_size_mul(bytes, (size_t)tensor->sizes[i], &bytes);
-    if (!fits || !checked_size_mul(bytes, dtype_size(tensor->dtype), &bytes) || bytes != tensor->size)
-        FAIL(reader->diag, INSITU_FORMAT, "tensor '%s' of the %s has %zu bytes, which its shape does not need",
-             tensor->name, reader->what, tensor->size);
-    return INSITU_OK;
+    return tensor->has_dtype ? check_bytes(reader, tensor) : INSITU_OK;
 }
 
 static insitu_status read_tensors(header_reader *reader, json_t *root) {
@@ -102,34 +114,61 @@ static insitu_status read_tensors(header_reader *reader, json_t *root) {
     return INSITU_OK;
 }
 
+/* ---- every byte belongs to one tensor ---- */
+
+static int by_place(const void *left, const void *right) {
+    const safetensor *a = *(const safetensor *const *)left, *b = *(const safetensor *const *)right;
+    if (a->data != b->data) return a->data < b->data ? -1 : 1;
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+static insitu_status check_cover(const header_reader *reader) {
+    const safetensors *file = reader->out;
+    const safetensor **order;
+    size_t end = 0;
+    TRY(arena_array(reader->arena, file->count, sizeof(*order), &order));
+    for (uint32_t i = 0; i < file->count; i++) order[i] = &file->tensors[i];
+    if (file->count) qsort(order, file->count, sizeof(*order), by_place);
+    for (uint32_t i = 0; i < file->count; i++) {
+        size_t begin = (size_t)(order[i]->data - reader->data);
+        if (begin < end) return bad_tensor(reader, order[i]->name, "shares bytes with another one");
+        if (begin > end) return bad_tensor(reader, order[i]->name, "comes after bytes that belong to no tensor");
+        end = begin + order[i]->size;
+    }
+    if (end < reader->data_size)
+        FAIL(reader->diag, INSITU_FORMAT, "not a valid %s: its last %zu bytes belong to no tensor", reader->what,
+             reader->data_size - end);
+    return INSITU_OK;
+}
+
+static insitu_status read_header(header_reader *reader) {
+    const safetensors *out = reader->out;
+    json_error_t error;
+    json_t *root = json_loadb((const char *)out->header, out->header_size, JSON_REJECT_DUPLICATES, &error);
+    if (!root && json_error_code(&error) == json_error_out_of_memory) return INSITU_NOMEM;
+    if (!root)
+        FAIL(reader->diag, INSITU_FORMAT, "not a valid %s: its header is not JSON (%s)", reader->what, error.text);
+    insitu_status status =
+        json_is_object(root) ? read_tensors(reader, root) : bad_file(reader, "its header is not a JSON object");
+    json_decref(root);
+    return status;
+}
+
 insitu_status safetensors_read(const file_map *map, const char *what, arena *arena, safetensors *out,
                                insitu_diag *diag) {
     *out = (safetensors){0};
+    header_reader reader = {.what = what, .arena = arena, .out = out, .diag = diag};
     uint64_t length = 0;
-    if (map->size < LENGTH_SIZE) FAIL(diag, INSITU_FORMAT, "not a valid %s: it has only %zu bytes", what, map->size);
+    if (map->size < LENGTH_SIZE) return bad_file(&reader, "it has fewer than 8 bytes");
     for (uint32_t i = LENGTH_SIZE; i-- > 0;) length = length << 8 | map->data[i];
-    if (length > map->size - LENGTH_SIZE)
-        FAIL(diag, INSITU_FORMAT, "not a valid %s, or one that was cut off: its header of %" PRIu64 " bytes is missing",
-             what, length);
+    if (length > map->size - LENGTH_SIZE) return bad_file(&reader, "its header is longer than the file");
+    if (length > MAX_HEADER) return bad_file(&reader, "its header has more than 100 MB");
     out->header = map->data + LENGTH_SIZE;
     out->header_size = (size_t)length;
-    header_reader reader = {.map = map,
-                            .what = what,
-                            .arena = arena,
-                            .out = out,
-                            .data = out->header + length,
-                            .data_size = map->size - LENGTH_SIZE - (size_t)length,
-                            .diag = diag};
-    json_error_t error;
-    json_t *root = json_loadb((const char *)out->header, out->header_size, JSON_REJECT_DUPLICATES, &error);
-    if (!root) FAIL(diag, INSITU_FORMAT, "not a valid %s: its header is no JSON (%s)", what, error.text);
-    insitu_status status = INSITU_OK;
-    if (json_is_object(root))
-        status = read_tensors(&reader, root);
-    else
-        status = diag_set(diag, INSITU_FORMAT, "not a valid %s: its header is no JSON object", what);
-    json_decref(root);
-    return status;
+    reader.data = out->header + length;
+    reader.data_size = map->size - LENGTH_SIZE - (size_t)length;
+    TRY(read_header(&reader));
+    return check_cover(&reader);
 }
 
 const char *safetensors_metadata(const safetensors *file, const char *key) {

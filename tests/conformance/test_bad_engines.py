@@ -41,6 +41,10 @@ class BadEngines(unittest.TestCase):
             self.target.write_bytes(data[:length])
             self.refused("bad.insitu")
 
+    def test_bytes_after_the_last_tensor(self):
+        self.target.write_bytes(self.engine.read_bytes() + b"\0" * 3)
+        self.refused("bad.insitu", "not a valid engine file: its last 3 bytes belong to no tensor")
+
     def test_flipped_header_and_plan_bytes(self):
         data = self.engine.read_bytes()
         size = struct.unpack_from("<Q", data)[0]

@@ -123,42 +123,74 @@ class Positions(Case):
 
 
 class Files(Case):
-    def refused(self, data, *words):
+    """A wrong file gets one sentence, whether the command reads it (inputs) or the library does (states)."""
+
+    def said(self, option, data):
         path = self.folder / "bad"
         path.write_bytes(data)
-        done = insitu("run", program("rolled"), "--input", path)
+        tensors.write(self.folder / "good", inputs_of(stored("rolled"), 0))
+        others = [] if option == "--input" else ["--input", self.folder / "good"]
+        done = insitu("run", program("rolled"), option, path, *others)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertTrue(is_sentence(done.stderr), done.stderr)
-        for word in words:
-            self.assertIn(word, done.stderr)
+        return done.stderr
 
-    def header(self, text, body=b"\0" * 64):
+    def refused(self, data, words, is_a_state_s_too=True):
+        sentence = self.said("--input", data)
+        self.assertIn("bad: not a valid safetensors file: ", sentence)
+        self.assertIn(words, sentence)
+        if is_a_state_s_too:
+            self.assertEqual(self.said("--load-state", data).replace("valid state file", "valid safetensors file"), sentence)
+
+    def header(self, text, body=b""):
         return len(text).to_bytes(8, "little") + text + body
 
+    def entry(self, dtype, shape, offsets, body=b"\0" * 8):
+        return self.header(b'{"x":{"dtype":"%s","shape":%s,"data_offsets":%s}}' % (dtype, shape, offsets), body)
+
     def test_malformed(self):
-        self.refused(b"", "bad")
-        self.refused(b"\0" * 7)
-        self.refused(b"\xff" * 8)
-        self.refused(self.header(b"{"), "JSON")
-        self.refused(self.header(b"[]"), "object")
-        self.refused(self.header(b"[" * 5000))
-        self.refused(self.header(b'{"x":1}'), "'x'")
-        self.refused(self.header(b'{"x":{}}'), "'x'")
-        entry = b'{"x":{"dtype":"%s","shape":%s,"data_offsets":%s}}'
-        for dtype, shape, offsets in (
-                (b"F31", b"[2]", b"[0,8]"), (b"F32", b"[-2]", b"[0,8]"), (b"F32", b"[2.0]", b"[0,8]"), (b"F32", b"2", b"[0,8]"),
-                (b"F32", b"[2]", b"[0,4]"), (b"F32", b"[2]", b"[8,0]"), (b"F32", b"[2]", b"[-8,0]"), (b"F32", b"[2]", b"[60,68]"),
-                (b"F32", b"[2]", b"[0]"), (b"F32", b"[2]", b'["0","8"]'), (b"F32", b"[4611686018427387904,8]", b"[0,8]"),
-                (b"F32", b"[9223372036854775807]", b"[0,8]"), (b"BOOL", b"[2]", b"[0,2]")):
-            body = b"\2" * 64 if dtype == b"BOOL" else b"\0" * 64
-            self.refused(self.header(entry % (dtype, shape, offsets), body), "'x'")
-        twice = b'{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
-        self.refused(self.header(twice))
+        self.refused(b"", "it has fewer than 8 bytes")
+        self.refused(b"\0" * 7, "it has fewer than 8 bytes")
+        self.refused(b"\xff" * 8, "its header is longer than the file")
+        self.refused(self.header(b"{"), "its header is not JSON")
+        self.refused(self.header(b"[]"), "its header is not a JSON object")
+        self.refused(self.header(b"[" * 5000), "its header is not JSON")
+        self.refused(self.header(b'{"__metadata__":1}'), "its __metadata__ is not an object")
+        self.refused(self.header(b'{"__metadata__":{"a":1}}'), "its __metadata__ holds more than strings")
+        self.refused(self.header(b'{"x":1}'), "tensor 'x' has no string 'dtype'")
+        self.refused(self.header(b'{"x":{}}'), "tensor 'x' has no string 'dtype'")
+        entry = b'"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}'
+        self.refused(self.header(b"{%s,%s}" % (entry, entry), b"\0" * 8), "its header is not JSON (duplicate object key")
+
+    def test_tensors(self):
+        for shape in b"2", b'"2"', b"{}":
+            self.refused(self.entry(b"F32", shape, b"[0,8]"), "tensor 'x' has no array 'shape'")
+        for size in b"-2", b"2.0", b"null":
+            self.refused(self.entry(b"F32", b"[%s]" % size, b"[0,8]"), "tensor 'x' has a size that is no count")
+        for offsets in b"[0]", b"8", b'["0","8"]', b"[-8,0]", b"[0,8,8]":
+            self.refused(self.entry(b"F32", b"[2]", offsets), "tensor 'x' has no pair of counts 'data_offsets'")
+        for offsets in b"[8,0]", b"[4,12]":
+            self.refused(self.entry(b"F32", b"[2]", offsets), "tensor 'x' lies outside the file")
+        for shape in b"[1]", b"[9223372036854775807,0,2]":
+            self.refused(self.entry(b"F32", shape, b"[0,8]"), "tensor 'x' ")
+        self.refused(self.entry(b"F32", b"[4611686018427387904,8]", b"[0,8]"), "tensor 'x' is too large")
+
+    def test_bytes_of_no_tensor(self):
+        self.refused(self.entry(b"F32", b"[2]", b"[0,8]", b"\0" * 9), "its last 1 bytes belong to no tensor")
+        self.refused(self.entry(b"F32", b"[2]", b"[8,16]", b"\0" * 16), "tensor 'x' comes after bytes that belong to no tensor")
+        text = b'{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}'
+        self.refused(self.header(text, b"\0" * 12), "tensor 'y' shares bytes with another one")
+
+    def test_values(self):
+        """Of inputs alone: a state's dtype must be the engine's."""
+        self.refused(self.entry(b"F31", b"[2]", b"[0,8]"), "tensor 'x' has an unknown dtype", is_a_state_s_too=False)
+        self.refused(self.entry(b"BOOL", b"[8]", b"[0,8]", b"\2" * 8), "tensor 'x' holds a BOOL that is neither 0 nor 1",
+                     is_a_state_s_too=False)
 
     def test_metadata_is_skipped(self):
-        text = b'{"__metadata__":{"a":"b"},"x":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}'
+        text = b'{"__metadata__":{"a":"b"},"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
         path = self.folder / "good"
-        path.write_bytes(self.header(text))
+        path.write_bytes(self.header(text, b"\0" * 8))
         must("run", program("rolled"), "--input", path)
 
     def test_not_there(self):

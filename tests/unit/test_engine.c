@@ -17,7 +17,7 @@ static const char *test_path(void) {
 }
 
 static engine_file copy_file(const uint8_t *data, size_t size) {
-    engine_file file = {aligned_alloc(64, (size + 127) / 64 * 64), size};
+    engine_file file = {aligned_alloc(64, (size + 127) / 64 * 64), size}; /* and a little room */
     assert_non_null(file.data);
     memcpy(file.data, data, size);
     return file;
@@ -125,6 +125,24 @@ static void every_length_but_the_whole_is_refused(void **state) {
         assert_null(engine);
         free(cut.data);
     }
+    free(file.data);
+}
+
+/* The format forbids bytes that belong to no tensor. */
+static void bytes_after_the_last_tensor_are_refused(void **state) {
+    (void)state;
+    engine_file file = make_file(), longer = copy_file(file.data, file.size);
+    for (size_t more = 1; more <= 64; more += 63) {
+        insitu_engine *engine;
+        insitu_diag diag = {.struct_size = sizeof(diag)};
+        memset(longer.data + file.size, 0, more);
+        longer.size = file.size + more;
+        assert_int_equal(load(&longer, false, &engine, &diag), INSITU_FORMAT);
+        assert_non_null(strstr(diag.message, "not a valid engine file: its last"));
+        assert_non_null(strstr(diag.message, "belong to no tensor"));
+        assert_null(engine);
+    }
+    free(longer.data);
     free(file.data);
 }
 
@@ -471,6 +489,7 @@ int main(void) {
         cmocka_unit_test(engines_survive_a_file),
         cmocka_unit_test(files_are_safetensors_without_holes),
         cmocka_unit_test(every_length_but_the_whole_is_refused),
+        cmocka_unit_test(bytes_after_the_last_tensor_are_refused),
         cmocka_unit_test(every_flipped_byte_of_header_and_plan_is_refused),
         cmocka_unit_test(damaged_weights_are_found_on_request),
         cmocka_unit_test(faults_behind_a_good_hash_are_named),

@@ -1,4 +1,5 @@
-/* Reading safetensors files: nothing in a file is believed before it was checked against the file's size. */
+/* Reading safetensors files: nothing in a file is believed before it was checked against the file's size. A wrong file
+ * gets the sentence that the library has for a wrong engine or state file. */
 #include "safetensors.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LENGTH_SIZE = 8, DATA_ALIGNMENT = 64, MAX_HEADER = 100 << 20 };
+enum { LENGTH_SIZE = 8, DATA_ALIGNMENT = 64, MAX_HEADER = 100000000 /* the format's own limit */ };
 
 static const struct dtype_row {
     const char *name;
@@ -60,6 +61,11 @@ typedef struct file_bytes {
     size_t element_size;
 } file_bytes;
 
+typedef struct place { /* of a tensor's elements, from the first one's */
+    const char *name;
+    size_t begin, end;
+} place;
+
 static int read_bytes(const char *path, file_bytes *out) {
     *out = (file_bytes){.path = path};
     FILE *file = fopen(path, "rb");
@@ -83,7 +89,11 @@ static int read_bytes(const char *path, file_bytes *out) {
 }
 
 static int bad_file(const file_bytes *file, const char *why) {
-    return report_error("'%s' is not a valid safetensors file: %s", file->path, why);
+    return report_error("%s: not a valid safetensors file: %s", file->path, why);
+}
+
+static int bad_tensor(const file_bytes *file, const char *name, const char *why) {
+    return report_error("%s: not a valid safetensors file: tensor '%s' %s", file->path, name, why);
 }
 
 static int read_header(file_bytes *file, json_t **out_header) {
@@ -91,28 +101,31 @@ static int read_header(file_bytes *file, json_t **out_header) {
     uint64_t length = 0;
     for (int i = LENGTH_SIZE; i-- > 0;) length = length << 8 | file->data[i];
     if (length > file->size - LENGTH_SIZE) return bad_file(file, "its header is longer than the file");
-    if (length > MAX_HEADER) return bad_file(file, "its header has more than 100 MiB");
+    if (length > MAX_HEADER) return bad_file(file, "its header has more than 100 MB");
     json_error_t error;
     *out_header = json_loadb((const char *)file->data + LENGTH_SIZE, (size_t)length, JSON_REJECT_DUPLICATES, &error);
     if (!*out_header)
-        return report_error("'%s' is not a valid safetensors file: its header is not JSON (%s)", file->path,
-                            error.text);
+        return report_error("%s: not a valid safetensors file: its header is not JSON (%s)", file->path, error.text);
     if (!json_is_object(*out_header)) return bad_file(file, "its header is not a JSON object");
     file->elements = file->data + LENGTH_SIZE + length;
     file->element_size = file->size - LENGTH_SIZE - (size_t)length;
     return DONE;
 }
 
-/* ---- its tensors ---- */
-
-static int bad_tensor(const file_bytes *file, const char *name, const char *why) {
-    return report_error("'%s' is not a valid safetensors file: tensor '%s' %s", file->path, name, why);
+static int check_metadata(const file_bytes *file, json_t *metadata) {
+    const char *key;
+    json_t *value;
+    if (!json_is_object(metadata)) return bad_file(file, "its __metadata__ is not an object");
+    json_object_foreach(metadata, key, value) {
+        if (!json_is_string(value)) return bad_file(file, "its __metadata__ holds more than strings");
+    }
+    return DONE;
 }
 
-/* Fills shape and counts bytes. */
-static int read_shape(const file_bytes *file, const char *name, const json_t *shape, insitu_tensor *tensor,
-                      size_t *out_bytes) {
-    size_t rank = json_array_size(shape), bytes = tensor->dtype.bits / 8u;
+/* ---- its tensors ---- */
+
+static int read_shape(const file_bytes *file, const char *name, const json_t *shape, insitu_tensor *tensor) {
+    size_t rank = json_array_size(shape);
     if (!json_is_array(shape) || rank > INT32_MAX) return bad_tensor(file, name, "has no array 'shape'");
     tensor->shape = calloc(rank + 1, sizeof(int64_t));
     if (!tensor->shape) return report_error("out of memory for '%s'", file->path);
@@ -122,59 +135,88 @@ static int read_shape(const file_bytes *file, const char *name, const json_t *sh
         tensor->shape[i] = json_integer_value(size);
         if (!json_is_integer(size) || tensor->shape[i] < 0)
             return bad_tensor(file, name, "has a size that is no count");
-        if (__builtin_mul_overflow(bytes, (size_t)tensor->shape[i], &bytes))
-            return bad_tensor(file, name, "is too large");
     }
-    *out_bytes = bytes;
     return DONE;
 }
 
-static int read_elements(const file_bytes *file, const char *name, const json_t *offsets, size_t bytes,
-                         insitu_tensor *tensor) {
+static int read_place(const file_bytes *file, const char *name, const json_t *offsets, place *out_place) {
     const json_t *first = json_array_get(offsets, 0), *last = json_array_get(offsets, 1);
-    if (!json_is_integer(first) || !json_is_integer(last) || json_array_size(offsets) != 2)
-        return bad_tensor(file, name, "has no pair of integers 'data_offsets'");
     json_int_t begin = json_integer_value(first), end = json_integer_value(last);
-    if (begin < 0 || end < begin || (uint64_t)end > file->element_size)
-        return bad_tensor(file, name, "lies outside the file");
-    if ((uint64_t)(end - begin) != bytes)
-        return bad_tensor(file, name, "has another number of bytes than its shape and dtype say");
+    if (!json_is_integer(first) || !json_is_integer(last) || json_array_size(offsets) != 2 || begin < 0 || end < 0)
+        return bad_tensor(file, name, "has no pair of counts 'data_offsets'");
+    if (end < begin || (uint64_t)end > file->element_size) return bad_tensor(file, name, "lies outside the file");
+    *out_place = (place){name, (size_t)begin, (size_t)end};
+    return DONE;
+}
+
+static int read_elements(const file_bytes *file, const place *place, insitu_tensor *tensor) {
+    size_t bytes = tensor->dtype.bits / 8u;
+    for (int32_t i = 0; i < tensor->ndim; i++)
+        if (__builtin_mul_overflow(bytes, (size_t)tensor->shape[i], &bytes))
+            return bad_tensor(file, place->name, "is too large");
+    if (place->end - place->begin != bytes)
+        return bad_tensor(file, place->name, "has another number of bytes than its shape and dtype say");
     tensor->data = aligned_alloc(DATA_ALIGNMENT, (bytes / DATA_ALIGNMENT + 1) * DATA_ALIGNMENT);
     if (!tensor->data) return report_error("out of memory for '%s'", file->path);
-    if (bytes) memcpy(tensor->data, file->elements + begin, bytes);
-    return DONE;
-}
-
-/* A bool of any other byte than 0 and 1 is no value of its type. */
-static int check_bools(const file_bytes *file, const char *name, const insitu_tensor *tensor, size_t bytes) {
+    if (bytes) memcpy(tensor->data, file->elements + place->begin, bytes);
+    /* A bool of any other byte than 0 and 1 is no value of its type. */
     const uint8_t *data = tensor->data;
     for (size_t i = 0; tensor->dtype.code == INSITU_CODE_BOOL && i < bytes; i++)
-        if (data[i] > 1) return bad_tensor(file, name, "holds a BOOL that is neither 0 nor 1");
+        if (data[i] > 1) return bad_tensor(file, place->name, "holds a BOOL that is neither 0 nor 1");
     return DONE;
 }
 
-static int read_tensor(const file_bytes *file, const char *name, const json_t *entry, insitu_tensor *tensor) {
+static int read_tensor(const file_bytes *file, const char *name, const json_t *entry, insitu_tensor *tensor,
+                       place *out_place) {
     const char *dtype = json_string_value(json_object_get(entry, "dtype"));
     if (!dtype) return bad_tensor(file, name, "has no string 'dtype'");
-    if (!find_dtype(dtype, &tensor->dtype)) return bad_tensor(file, name, "has an unknown dtype");
     tensor->device.device_type = INSITU_DEVICE_CPU;
-    size_t bytes = 0;
-    int code = read_shape(file, name, json_object_get(entry, "shape"), tensor, &bytes);
-    if (code == DONE) code = read_elements(file, name, json_object_get(entry, "data_offsets"), bytes, tensor);
-    if (code == DONE) code = check_bools(file, name, tensor, bytes);
-    return code;
+    int code = read_shape(file, name, json_object_get(entry, "shape"), tensor);
+    if (code == DONE) code = read_place(file, name, json_object_get(entry, "data_offsets"), out_place);
+    if (code != DONE) return code;
+    if (!find_dtype(dtype, &tensor->dtype)) return bad_tensor(file, name, "has an unknown dtype");
+    return read_elements(file, out_place, tensor);
+}
+
+static int by_place(const void *left, const void *right) {
+    const place *a = left, *b = right;
+    if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
+    return (a->end > b->end) - (a->end < b->end);
+}
+
+/* As the format demands, every byte behind the header belongs to one tensor. Sorts the places. */
+static int check_cover(const file_bytes *file, place *places, size_t count) {
+    size_t end = 0;
+    qsort(places, count, sizeof(*places), by_place);
+    for (size_t i = 0; i < count; i++) {
+        if (places[i].begin < end) return bad_tensor(file, places[i].name, "shares bytes with another one");
+        if (places[i].begin > end)
+            return bad_tensor(file, places[i].name, "comes after bytes that belong to no tensor");
+        end = places[i].end;
+    }
+    if (end == file->element_size) return DONE;
+    return report_error("%s: not a valid safetensors file: its last %zu bytes belong to no tensor", file->path,
+                        file->element_size - end);
 }
 
 static int read_tensors(const file_bytes *file, json_t *header, tensor_list *tensors) {
     const char *name;
     json_t *entry;
+    place *places = calloc(json_object_size(header) + 1, sizeof(*places));
+    int code = places ? DONE : report_error("out of memory for '%s'", file->path);
     json_object_foreach(header, name, entry) {
-        if (strcmp(name, "__metadata__") == 0) continue;
-        int code = tensors_add(tensors, name, &(insitu_tensor){0});
-        if (code == DONE) code = read_tensor(file, name, entry, &tensors->items[tensors->count - 1].tensor);
-        if (code != DONE) return code;
+        if (code != DONE) break;
+        if (strcmp(name, "__metadata__") == 0) {
+            code = check_metadata(file, entry);
+            continue;
+        }
+        size_t index = tensors->count;
+        code = tensors_add(tensors, name, &(insitu_tensor){0});
+        if (code == DONE) code = read_tensor(file, name, entry, &tensors->items[index].tensor, &places[index]);
     }
-    return DONE;
+    if (code == DONE) code = check_cover(file, places, tensors->count);
+    free(places);
+    return code;
 }
 
 int safetensors_read(const char *path, tensor_list *out_tensors) {
