@@ -124,6 +124,9 @@ MUST_CHECK insitu_status emit_concat(converter *c, const tensor_id *parts, uint3
                                      tensor_id *out);
 MUST_CHECK insitu_status emit_reduce(converter *c, op_kind op, tensor_id x, uint32_t axes, bool keepdim,
                                      tensor_id *out);
+/* By given statistics of channels, with the node's weight and bias; in the wide dtype. */
+MUST_CHECK insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, tensor_id variance, double eps,
+                                         tensor_id *out);
 MUST_CHECK insitu_status emit_matmul(converter *c, tensor_id a, tensor_id b, tensor_id bias, tensor_id *out);
 /* The shape that both broadcast to. A size that is not known to be equal is taken from the constant or from a. */
 MUST_CHECK insitu_status broadcast_shapes(converter *c, const shape *a, const shape *b, shape *out);

@@ -133,8 +133,8 @@ insitu_status convert_group_norm(converter *c, int32_t param) {
 }
 
 /* (x - mean) weight / sqrt(var + eps) + bias as x scale + shift, as PyTorch does on CPU */
-static insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, tensor_id variance, double eps,
-                                     tensor_id *out) {
+insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, tensor_id variance, double eps,
+                              tensor_id *out) {
     tensor_id weight, bias, scale, shift;
     TRY(take_optional_tensor(c, "weight", &weight));
     TRY(take_optional_tensor(c, "bias", &bias));
