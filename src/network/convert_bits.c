@@ -17,14 +17,12 @@ static insitu_status emit_bitcast(converter *c, tensor_id x, dtype type, tensor_
     return emit_on(c, &bitcast, x, out);
 }
 
-/* (..., n) of complex numbers -> (..., n, 2) */
-static insitu_status emit_parts(converter *c, tensor_id x, tensor_id *out) {
+insitu_status emit_parts(converter *c, tensor_id x, tensor_id *out) {
     TRY(emit_unsqueeze(c, x, rank_of(c, x), out));
     return emit_bitcast(c, *out, part_of(dtype_of(c, x)), out);
 }
 
-/* (..., n, 2) -> (..., n) of complex numbers */
-static insitu_status emit_whole(converter *c, tensor_id pairs, tensor_id *out) {
+insitu_status emit_whole(converter *c, tensor_id pairs, tensor_id *out) {
     dtype type = whole_of(dtype_of(c, pairs));
     uint32_t rank = rank_of(c, pairs);
     if (type == DTYPE_COUNT) return convert_unsupported(c, "complex numbers of %s", dtype_name(dtype_of(c, pairs)));
@@ -33,6 +31,48 @@ static insitu_status emit_whole(converter *c, tensor_id pairs, tensor_id *out) {
     }
     TRY(emit_bitcast(c, pairs, type, out));
     return emit_squeeze(c, *out, rank - 1, out);
+}
+
+/* One part along the last dimension of (..., n, 2). */
+static insitu_status emit_part(converter *c, tensor_id pairs, int64_t index, tensor_id *out) {
+    sym start = sym_int(c->pool, index), end = sym_int(c->pool, index + 1);
+    return emit_slice(c, pairs, rank_of(c, pairs) - 1, start, end, 1, out);
+}
+
+insitu_status emit_complex_fill(converter *c, dtype type, const shape *shape, sym value, tensor_id *out) {
+    struct shape pairs = *shape;
+    tensor_id parts[2];
+    sym zero = sym_int(c->pool, 0);
+    if (shape->rank == MAX_RANK) return convert_unsupported(c, "rank over %d", MAX_RANK);
+    bool is_zero = is_int_constant(c, value, 0);
+    pairs.sizes[pairs.rank++] = sym_int(c->pool, is_zero ? 2 : 1);
+    TRY(emit_fill(c, part_of(type), &pairs, value, &parts[0]));
+    if (!is_zero) {
+        TRY(emit_fill(c, part_of(type), &pairs, zero, &parts[1]));
+        TRY(emit_concat(c, parts, 2, shape->rank, &parts[0]));
+    }
+    return emit_whole(c, parts[0], out);
+}
+
+insitu_status emit_complex_cast(converter *c, tensor_id x, dtype type, tensor_id *out) {
+    tensor_id parts[2];
+    uint32_t rank = rank_of(c, x);
+    if (!dtype_is_complex(type)) { /* the real part */
+        TRY(emit_parts(c, x, &parts[0]));
+        TRY(emit_part(c, parts[0], 0, &parts[0]));
+        TRY(emit_squeeze(c, parts[0], rank, &parts[0]));
+        return emit_cast(c, parts[0], type, out);
+    }
+    if (dtype_is_complex(dtype_of(c, x))) {
+        TRY(emit_parts(c, x, &parts[0]));
+        TRY(emit_cast(c, parts[0], part_of(type), &parts[0]));
+    } else {
+        TRY(emit_cast(c, x, part_of(type), &parts[0]));
+        TRY(emit_unsqueeze(c, parts[0], rank, &parts[0]));
+        TRY(emit_number(c, part_of(type), &tensor_of(c, parts[0])->shape, sym_int(c->pool, 0), &parts[1]));
+        TRY(emit_concat(c, parts, 2, rank, &parts[0]));
+    }
+    return emit_whole(c, parts[0], out);
 }
 
 /* view.dtype */
@@ -82,12 +122,6 @@ insitu_status convert_complex(converter *c, int32_t param) {
     TRY(emit_whole(c, result, &result));
     set_only_result(c, result);
     return INSITU_OK;
-}
-
-/* One part along the last dimension of (..., n, 2). */
-static insitu_status emit_part(converter *c, tensor_id pairs, int64_t index, tensor_id *out) {
-    sym start = sym_int(c->pool, index), end = sym_int(c->pool, index + 1);
-    return emit_slice(c, pairs, rank_of(c, pairs) - 1, start, end, 1, out);
 }
 
 /* real and imag: param 0 or 1; a real tensor is its own real part. */

@@ -21,9 +21,30 @@ void draft_list(draft *draft, attr_id id, const sym *items, uint32_t count) {
     draft_attr(draft, id, attr_of_list(items, count));
 }
 
+/* Layers that move elements and don't look at them. */
+static bool moves_elements(layer_kind kind) {
+    static const layer_kind others[] = {LAYER_EMPTY, LAYER_WHERE,  LAYER_COPY,         LAYER_FLIP,       LAYER_TRIANGLE,
+                                        LAYER_INDEX, LAYER_GATHER, LAYER_SHIFT_UPDATE, LAYER_MASK_UPDATE};
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        if (others[i] == kind) return true;
+    }
+    return (layer_info_of(kind)->traits & (TRAIT_VIEW | TRAIT_ASSEMBLE | TRAIT_PART)) != 0;
+}
+
+/* Complex numbers are stored and moved, and no kernel computes with them. */
+static insitu_status check_complex(converter *c, const draft *draft, const tensor_id *operands, uint32_t count) {
+    if (moves_elements(draft->kind)) return INSITU_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        dtype type = dtype_of(c, operands[i]);
+        if (dtype_is_complex(type)) return convert_unsupported(c, "arithmetic in %s", dtype_name(type));
+    }
+    return INSITU_OK;
+}
+
 insitu_status emit(converter *c, const draft *draft, const tensor_id *operands, uint32_t operand_count,
                    tensor_id *out_results) {
     tensor_id results[2] = {NO_TENSOR, NO_TENSOR}; /* out_results may be operands */
+    TRY(check_complex(c, draft, operands, operand_count));
     insitu_diag inner;
     insitu_diag_init(&inner);
     insitu_status status = network_add_layer(c->network, draft->kind, operands, operand_count, draft->attrs,
@@ -45,6 +66,7 @@ insitu_status emit_on(converter *c, const draft *draft, tensor_id x, tensor_id *
 insitu_status emit_cast(converter *c, tensor_id x, dtype type, tensor_id *out) {
     *out = x;
     if (dtype_of(c, x) == type) return INSITU_OK;
+    if (dtype_is_complex(type) || dtype_is_complex(dtype_of(c, x))) return emit_complex_cast(c, x, type, out);
     draft cast = draft_of(LAYER_CAST);
     draft_attr(&cast, ATTR_DTYPE, attr_of_dtype(type));
     return emit_on(c, &cast, x, out);
@@ -230,6 +252,7 @@ insitu_status emit_where(converter *c, tensor_id condition, tensor_id a, tensor_
 }
 
 insitu_status emit_fill(converter *c, dtype type, const shape *shape, sym value, tensor_id *out) {
+    if (dtype_is_complex(type)) return emit_complex_fill(c, type, shape, value, out);
     draft fill = draft_of(LAYER_FILL);
     draft_attr(&fill, ATTR_DTYPE, attr_of_dtype(type));
     draft_list(&fill, ATTR_SIZES, shape->sizes, shape->rank);
