@@ -25,10 +25,10 @@ from safetensors.torch import save_file
 from torch.utils import _pytree as pytree
 
 import record_values
-from fixtures import decoder, programs
+from fixtures import decoder, items, programs
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
-LIMIT = 2 << 20
+LIMIT = 3 << 20
 FORMS = {"train": lambda ep: ep, "aten": lambda ep: ep.run_decompositions({}), "core": lambda ep: ep.run_decompositions()}
 KEPT_METADATA = {"val", "stack_trace"}
 
@@ -124,7 +124,7 @@ def main():
     torch.set_num_threads(1)
     DATA.mkdir(exist_ok=True)
     wanted = set(sys.argv[1:])
-    for make in decoder.FIXTURES + programs.FIXTURES:
+    for make in decoder.FIXTURES + programs.FIXTURES + items.FIXTURES:
         name = make.__name__
         if wanted and name not in wanted:
             continue

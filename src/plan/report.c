@@ -90,7 +90,8 @@ static void sum_steps(planner *planner, const final_value *final, report_row *ro
         bool sets_aside = reads && step->result_count > 0 &&
                           plan->storages[step->results[0].storage].kind == STORAGE_ARENA;
         if (writes || sets_aside) add_to(planner, &row->copied, step->state_copied);
-        if (reads) add_to(planner, &row->saved, step->state_saved);
+        if (step->operand_count && step->operands[0].storage == final->place.storage) /* what a save step copies */
+            add_to(planner, &row->saved, step->state_saved);
     }
 }
 

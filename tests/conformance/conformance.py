@@ -37,6 +37,10 @@ WRITTEN = {
     "input_caches": [2 * 2 * 4 * 4] * 3,
     "two_caches": [24] * 3,
     "page_rows": [8192] * 3,
+    "item_write": [2 * 4 * 4 + 4 * 4] * 3,
+    "item_length": [2 * 2 * 4 * 4 + 8] * 3,
+    "late_updates": [8 + 3 * 12] * 3,
+    "late_item": [8 + 3 * 12] * 3,
 }
 MOVED = {"history": [4 * 10 * 4] * 3}
 
@@ -68,7 +72,8 @@ def check_counters(what, name, run):
 def report_of(program):
     """The in-place report as facts: rows without what names a form's own nodes."""
     rows = json.loads(must("explain", program, "--json").stdout)["report"]
-    kept = ("name", "type", "update", "written", "bytes_written", "bytes_moved", "bytes_copied", "in_place")
+    kept = ("name", "type", "update", "written", "bytes_written", "bytes_moved", "bytes_copied", "bytes_saved",
+            "in_place")
     return [{key: row[key] for key in kept} for row in rows]
 
 
@@ -79,12 +84,16 @@ def check_form(name, program, io, folder):
     in_place = Run(program, calls, folder / "in_place", *strict).must()
     check_values(what, in_place, io)
     check_counters(what, name, in_place)
+    rows = json.loads(must("explain", program, "--json").stdout)["report"]
+    saved = [row["state_bytes_saved"] for row in in_place.stats]
+    if all(row["bytes_saved"] >= 0 for row in rows):
+        expected = sum(row["bytes_saved"] for row in rows)
+        assert saved == [expected] * len(saved), f"{what}: {saved} bytes saved where the report says {expected}"
 
     copied = Run(program, calls, folder / "copied", "--no-inplace").must()
     assert copied.results() == in_place.results(), f"{what}: --no-inplace gives other bits"
-    has_state = bool(json.loads(must("explain", program, "--json").stdout)["report"])
     if name not in NOTHING_BUILT:
-        assert (copied.total("state_bytes_copied") > 0) == has_state, f"{what}: --no-inplace reports no copied bytes"
+        assert (copied.total("state_bytes_copied") > 0) == bool(rows), f"{what}: --no-inplace reports no copied bytes"
 
     engine = folder / "program.insitu"
     must("compile", program, "-o", engine, *strict)

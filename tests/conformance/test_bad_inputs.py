@@ -113,6 +113,30 @@ class Positions(Case):
             for form in ("train", "aten"):
                 self.fails("late_check", [good, {**good, "scores": tensors.make("F32", (4,), values)}], form=form)
 
+    def test_read_from_a_tensor(self):
+        """item() positions: of a buffer and of a caller's tensor, and one that a state holds."""
+        io = stored("item_write")
+        good = inputs_of(io, 0)
+        for form in ("train", "aten"):
+            for value in (8, -1, 2 ** 31 - 1):
+                self.fails("item_write", [good, {**inputs_of(io, 1), "at": tensors.make("I32", (), [value])}], str(value),
+                           "from 0 to 7", "items.py", form=form)
+            calls = [inputs_of(stored("item_length"), i % 3) for i in range(9)]
+            self.fails("item_length", calls, "call 8", "8 where from 0 to 7", form=form)
+
+    def test_after_writes(self):
+        """Where a position is computed from what the call wrote: of four updates the second or third fails."""
+        io = stored("late_updates")
+        good = [inputs_of(io, i) for i in range(2)]
+        second = {**good[0], "step": tensors.make("I64", (1,), [3])}
+        third = {**good[0], "row": tensors.make("F32", (1, 3), [4, 0, 0])}
+        for form in ("train", "aten"):
+            for name, sentence in (("late_updates", "index 6"), ("late_item", "read 6 where from 0 to 3")):
+                self.fails(name, good + [second], "index 6", form=form)
+                run = self.fails(name, good + [third], sentence, form=form)
+                self.assertEqual([row["state_bytes_saved"] for row in run.stats], [8 + 12] * 2)
+                self.fails(name, [good[0], {**good[0], "row": tensors.make("F32", (1, 3), [-9, 0, 0])}], form=form)
+
     def test_lookups(self):
         io = stored("lookup")
         good = inputs_of(io, 0)
