@@ -1,9 +1,11 @@
 /* Shifts of a state tensor, or of an input that the program mutates, become one overlapping move instead of a value built
  * elsewhere:
- *   slice(concat(%x, %s), its last size(x) elements)                          ->  shift_update(%x, %s)
- *   concat(slice(%x, from k), %s)          where %s has k elements            ->  shift_update(%x, %s)
- *   slice_update(concat(slice(%x, from k), %p), %s)   where %s replaces %p    ->  shift_update(%x, %s)
- * all along one dimension, with the sizes proved. The layers in between stay for their other readers, else they are dead. */
+ *   slice(concat(%x, %s), its last size(x) elements)                              ->  shift_update(%x, %s)
+ *   concat(slice(%x, from k), %s)          where %s has k elements                ->  shift_update(%x, %s)
+ *   slice_update(concat(slice(%x, from k), %p), %s)       where %s replaces %p    ->  shift_update(%x, %s)
+ *   slice_update(slice_update(%x, slice(%x, from k)), %s) where %s has the rest   ->  shift_update(%x, %s)
+ * and their mirror images, in which %s enters at the front; all along one dimension, with the sizes proved. The layers in
+ * between stay for their other readers, else they are dead. */
 #include "network/network_int.h"
 
 static bool attr_is(network *network, const layer *layer, attr_id id, sym value) {
@@ -33,66 +35,101 @@ static bool is_kept(const network *network, tensor_id tensor) {
 typedef struct shift {
     int64_t dim;
     tensor_id operands[2]; /* x, s */
+    bool front;
 } shift;
 
-/* slice(concat(x, s)) */
-static bool is_tail(network *network, const layer *slice, shift *out) {
+static bool same_tensor(tensor_id a, tensor_id b) { return a.index == b.index; }
+
+/* A step-1 slice or slice_update along the shift's dimension. */
+static bool goes_along(const network *network, const layer *layer, int64_t dim) {
+    return layer_attr_int(network, layer, ATTR_DIM) == dim && layer_attr_int(network, layer, ATTR_STEP) == 1;
+}
+
+/* Elements [0, size - left) if front, else [size - kept, size): is that what the slice or update takes? */
+static bool takes(network *network, const layer *layer, sym size, sym count, bool from_start) {
+    sym zero = sym_int(&network->symbols, 0), rest = sym_sub(&network->symbols, size, count);
+    return attr_is(network, layer, ATTR_START, from_start ? zero : rest) &&
+           attr_is(network, layer, ATTR_END, from_start ? count : size);
+}
+
+static const layer *two_parts(const network *network, tensor_id tensor, int64_t dim) {
+    const layer *concat = maker_of(network, tensor, LAYER_CONCAT);
+    bool fits = concat && concat->operand_count == 2 && layer_attr_int(network, concat, ATTR_DIM) == dim;
+    return fits ? concat : NULL;
+}
+
+/* slice(concat(x, s)), slice(concat(s, x)) */
+static bool is_tail(network *network, const layer *slice, bool front, shift *out) {
     if (slice->kind != LAYER_SLICE || layer_attr_int(network, slice, ATTR_STEP) != 1) return false;
-    const layer *concat = maker_of(network, slice->operands[0], LAYER_CONCAT);
-    if (!concat || concat->operand_count != 2) return false;
-    *out = (shift){layer_attr_int(network, slice, ATTR_DIM), {concat->operands[0], concat->operands[1]}};
-    sym kept = size_along(network, out->operands[0], out->dim), added = size_along(network, out->operands[1], out->dim);
-    return layer_attr_int(network, concat, ATTR_DIM) == out->dim &&
-           sym_is_le(&network->symbols, added, kept) == TRUTH_TRUE && attr_is(network, slice, ATTR_START, added) &&
-           attr_is(network, slice, ATTR_END, size_along(network, slice->operands[0], out->dim));
+    int64_t dim = layer_attr_int(network, slice, ATTR_DIM);
+    const layer *concat = two_parts(network, slice->operands[0], dim);
+    if (!concat) return false;
+    *out = (shift){dim, {concat->operands[front], concat->operands[!front]}, front};
+    sym kept = size_along(network, out->operands[0], dim), added = size_along(network, out->operands[1], dim);
+    return sym_is_le(&network->symbols, added, kept) == TRUTH_TRUE &&
+           takes(network, slice, size_along(network, slice->operands[0], dim), kept, front);
 }
 
-/* concat(slice(x, from k), s), where s has k elements */
-static bool is_moved(network *network, tensor_id part, tensor_id added, int64_t dim, shift *out) {
-    const layer *slice = maker_of(network, part, LAYER_SLICE);
-    if (!slice || layer_attr_int(network, slice, ATTR_DIM) != dim || layer_attr_int(network, slice, ATTR_STEP) != 1)
-        return false;
-    *out = (shift){dim, {slice->operands[0], added}};
-    return attr_is(network, slice, ATTR_START, size_along(network, added, dim)) &&
-           attr_is(network, slice, ATTR_END, size_along(network, slice->operands[0], dim));
+/* Is the part what stays of x when s enters? Copies in between do not matter. */
+static bool is_moved(network *network, tensor_id part, tensor_id added, int64_t dim, bool front, shift *out) {
+    const layer *copy = maker_of(network, part, LAYER_COPY);
+    const layer *slice = maker_of(network, copy ? copy->operands[0] : part, LAYER_SLICE);
+    if (!slice || !goes_along(network, slice, dim)) return false;
+    *out = (shift){dim, {slice->operands[0], added}, front};
+    sym size = size_along(network, slice->operands[0], dim);
+    sym kept = sym_sub(&network->symbols, size, size_along(network, added, dim));
+    return takes(network, slice, size, kept, front);
 }
 
-static bool is_concat(network *network, const layer *concat, shift *out) {
+/* concat(slice(x, from k), s), concat(s, slice(x, to n - k)) */
+static bool is_concat(network *network, const layer *concat, bool front, shift *out) {
     return concat->kind == LAYER_CONCAT && concat->operand_count == 2 &&
-           is_moved(network, concat->operands[0], concat->operands[1], layer_attr_int(network, concat, ATTR_DIM), out);
+           is_moved(network, concat->operands[front], concat->operands[!front],
+                    layer_attr_int(network, concat, ATTR_DIM), front, out);
 }
 
-/* slice_update(concat(slice(x, from k), p), s), where s replaces p */
-static bool is_replaced(network *network, const layer *update, shift *out) {
+/* slice_update(concat(slice(x, from k), p), s), where s replaces p; slice_update(slice_update(x, slice(x, from k)), s) */
+static bool is_replaced(network *network, const layer *update, bool front, shift *out) {
     if (update->kind != LAYER_SLICE_UPDATE || layer_attr_int(network, update, ATTR_STEP) != 1) return false;
     int64_t dim = layer_attr_int(network, update, ATTR_DIM);
-    const layer *concat = maker_of(network, update->operands[0], LAYER_CONCAT);
-    if (!concat || concat->operand_count != 2 || layer_attr_int(network, concat, ATTR_DIM) != dim) return false;
-    return attr_is(network, update, ATTR_START, size_along(network, concat->operands[0], dim)) &&
-           attr_is(network, update, ATTR_END, size_along(network, update->operands[0], dim)) &&
-           is_moved(network, concat->operands[0], update->operands[1], dim, out);
+    tensor_id whole = update->operands[0], added = update->operands[1];
+    sym size = size_along(network, whole, dim), count = size_along(network, added, dim);
+    if (!takes(network, update, size, count, front)) return false;
+    const layer *concat = two_parts(network, whole, dim);
+    if (concat) return is_moved(network, concat->operands[front], added, dim, front, out);
+    const layer *moved = maker_of(network, whole, LAYER_SLICE_UPDATE);
+    if (!moved || !goes_along(network, moved, dim) || !is_moved(network, moved->operands[1], added, dim, front, out))
+        return false;
+    return same_tensor(moved->operands[0], out->operands[0]) &&
+           takes(network, moved, size, sym_sub(&network->symbols, size, count), !front);
+}
+
+static bool find_shift(network *network, const layer *layer, shift *out) {
+    for (int front = 0; front < 2; front++)
+        if (is_tail(network, layer, front, out) || is_concat(network, layer, front, out) ||
+            is_replaced(network, layer, front, out))
+            return true;
+    return false;
 }
 
 static insitu_status replace(network *network, layer *layer, const shift *shift, insitu_diag *diag) {
-    attr dim = attr_of_sym(sym_int(&network->symbols, shift->dim));
+    attr attrs[2] = {attr_of_sym(sym_int(&network->symbols, shift->dim)), {.kind = ATTR_KIND_NONE}};
+    if (shift->front) attrs[1] = attr_of_sym(sym_bool(&network->symbols, true));
     inferred type;
-    TRY(network_infer(network, LAYER_SHIFT_UPDATE, shift->operands, 2, &dim, &type, diag));
+    TRY(network_infer(network, LAYER_SHIFT_UPDATE, shift->operands, 2, attrs, &type, diag));
     network->tensors[layer->results[0].index].shape = type.shape;
     layer->kind = LAYER_SHIFT_UPDATE;
     layer->operand_count = 2;
     TRY(arena_copy(&network->arena, shift->operands, sizeof shift->operands, &layer->operands));
-    TRY(arena_array(&network->arena, 1, sizeof *layer->attrs, &layer->attrs));
-    layer->attrs[0] = dim;
-    return INSITU_OK;
+    return arena_copy(&network->arena, attrs, sizeof attrs, &layer->attrs);
 }
 
 insitu_status network_recognise_shifts(network *network, insitu_diag *diag) {
     for (uint32_t i = network->order_count; i-- > 0;) { /* the last first: it may replace what an earlier one shifts in */
         layer *layer = network_layer_of(network, network->order[i]);
         shift shift;
-        bool found = is_tail(network, layer, &shift) || is_concat(network, layer, &shift) ||
-                     is_replaced(network, layer, &shift);
-        if (found && is_kept(network, shift.operands[0])) TRY(replace(network, layer, &shift, diag));
+        if (find_shift(network, layer, &shift) && is_kept(network, shift.operands[0]))
+            TRY(replace(network, layer, &shift, diag));
     }
     return sym_pool_status(&network->symbols, diag);
 }

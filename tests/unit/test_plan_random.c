@@ -135,6 +135,8 @@ static void add_update(network *network, tensor_id x) {
         part.sizes[dim] = number(network, 1 + random_below((uint32_t)size_of(network, x, dim)));
         tensor_id operands[] = {x, of_shape(network, &part)};
         attrs[0] = attr_of_sym(number(network, dim));
+        attrs[1] = (attr){.kind = ATTR_KIND_NONE};
+        if (random_below(2)) attrs[1] = attr_of_sym(sym_bool(&network->symbols, true));
         add(network, LAYER_SHIFT_UPDATE, operands, 2, attrs);
         return;
     }
@@ -274,14 +276,16 @@ static void evaluate_update(const network *network, const layer *layer, value *v
     int64_t start = shift ? 0 : layer_attr_int(network, layer, ATTR_START);
     int64_t step = shift ? 1 : layer_attr_int(network, layer, ATTR_STEP);
     int64_t added = size_of(network, source, (uint32_t)dim);
+    bool front = shift && layer_attr(layer, ATTR_FRONT).kind == ATTR_KIND_SYM;
     for (int64_t i = 0; i < numel_of(network, x); i++) {
         unflatten(network, x, i, at);
-        if (shift) at[dim] = at[dim] + added < kept ? at[dim] + added : at[dim];
+        if (shift && front) at[dim] = at[dim] >= added ? at[dim] - added : at[dim];
+        else if (shift) at[dim] = at[dim] + added < kept ? at[dim] + added : at[dim];
         values[result.index].data[i] = values[x.index].data[flatten(network, x, at)];
     }
     for (int64_t i = 0; i < numel_of(network, source); i++) {
         unflatten(network, source, i, at);
-        at[dim] = shift ? kept - added + at[dim] : start + at[dim] * step;
+        at[dim] = front ? at[dim] : shift ? kept - added + at[dim] : start + at[dim] * step;
         values[result.index].data[flatten(network, x, at)] = values[source.index].data[i];
     }
 }

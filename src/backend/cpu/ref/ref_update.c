@@ -125,7 +125,8 @@ void ref_scatter_update(const kernel_call *call) {
     } while (walk_next(&walk));
 }
 
-/* ---- shift_update: the old elements move to the front, the source's last ones follow. ---- */
+/* ---- shift_update: the old elements move to the front and the source's last ones follow; with the attribute front they
+ * move to the back and the source's first ones precede them. ---- */
 bool ref_shift_update_can_run(const bound_step *step, reason *why) {
     const bound_operand *x = &step->operands[0], *source = &step->operands[1];
     int64_t dim = attr_dim(step, ATTR_DIM);
@@ -136,12 +137,41 @@ bool ref_shift_update_can_run(const bound_step *step, reason *why) {
     return is_in_place(step, why);
 }
 
+typedef struct shift { /* along the shifted dimension: elements and bytes */
+    int64_t kept, fresh, skipped;
+    int64_t size, step, source_step;
+    bool front;
+} shift;
+
+/* Lines of run elements side by side, each moved by fresh elements. The order never overwrites what is still to move. */
+static void move_lines(const shift *shift, char *to, int64_t run_step, int64_t run) {
+    int64_t from = shift->front ? 0 : shift->fresh, into = shift->front ? shift->fresh : 0;
+    if (shift->kept == 0 || shift->fresh == 0) return;
+    if (shift->step == shift->size) { /* lines are dense: one move each */
+        for (int64_t i = 0; i < run; i++) {
+            char *line = to + i * run_step;
+            memmove(line + into * shift->size, line + from * shift->size, (size_t)(shift->kept * shift->size));
+        }
+        return;
+    }
+    for (int64_t i = 0; i < shift->kept; i++) {
+        int64_t k = shift->front ? shift->kept - 1 - i : i;
+        element_copy((uint32_t)shift->size, to + (into + k) * shift->step, run_step, to + (from + k) * shift->step,
+                     run_step, run);
+    }
+}
+
 void ref_shift_update(const kernel_call *call) {
     const bound_operand *x = &call->step->results[0], *source = &call->step->operands[1];
     int64_t dim = attr_dim(call->step, ATTR_DIM), size = (int64_t)dtype_size(x->dtype);
     int64_t length = x->sizes[dim], fresh = source->sizes[dim] < length ? source->sizes[dim] : length;
-    int64_t kept = length - fresh, skipped = source->sizes[dim] - fresh;
-    int64_t step = x->strides[dim] * size, source_step = source->strides[dim] * size;
+    shift shift = {.kept = length - fresh,
+                   .fresh = fresh,
+                   .size = size,
+                   .step = x->strides[dim] * size,
+                   .source_step = source->strides[dim] * size,
+                   .front = attr_int(call->step, ATTR_FRONT, 0) != 0};
+    shift.skipped = shift.front ? 0 : source->sizes[dim] - fresh;
     walk walk;
     walk_init(&walk, x->rank, x->sizes);
     walk.sizes[dim] = 1;
@@ -152,20 +182,11 @@ void ref_shift_update(const kernel_call *call) {
     call_share(call, walk_total(&walk), 16, &begin, &end);
     if (!walk_start(&walk, begin, end)) return;
     do {
-        char *to = walk.data[0];
-        const char *from = walk.data[1] + skipped * source_step;
-        if (step == size) { /* lines are dense: one move each */
-            for (int64_t i = 0; i < walk.run && kept && fresh; i++) {
-                char *first = to + i * walk.step[0];
-                memmove(first, first + fresh * size, (size_t)(kept * size));
-            }
-        } else {
-            for (int64_t k = 0; k < kept && fresh; k++)
-                element_copy((uint32_t)size, to + k * step, walk.step[0], to + (k + fresh) * step, walk.step[0],
-                             walk.run);
-        }
+        char *to = walk.data[0] + (shift.front ? 0 : shift.kept * shift.step);
+        const char *from = walk.data[1] + shift.skipped * shift.source_step;
+        move_lines(&shift, walk.data[0], walk.step[0], walk.run);
         for (int64_t k = 0; k < fresh; k++)
-            element_copy((uint32_t)size, to + (kept + k) * step, walk.step[0], from + k * source_step, walk.step[1],
+            element_copy((uint32_t)size, to + k * shift.step, walk.step[0], from + k * shift.source_step, walk.step[1],
                          walk.run);
     } while (walk_next(&walk));
 }
