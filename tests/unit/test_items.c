@@ -364,8 +364,112 @@ static void engine_files_hold_segments_and_restores(void **state) {
     running_stop(&r);
 }
 
+/* ---- plans with faults ---- */
+
+static plan *make_position(void) { return make_item_position_plan(DTYPE_I64, true); }
+static plan_operand *operand_of_step(plan *plan, uint32_t step) {
+    return (plan_operand *)(uintptr_t)plan->steps[step].operands;
+}
+static plan_operand *restored(plan *plan, uint32_t restore) {
+    return (plan_operand *)(uintptr_t)plan->restores[restore].step.results;
+}
+
+static void other_step(plan *plan) { plan->symbol_sources[0].step = 1; }
+static void no_step(plan *plan) { plan->symbol_sources[0].step = 9; }
+static void many_elements(plan *plan) {
+    operand_of_step(plan, 0)->type.shape.rank = 0;
+    operand_of_step(plan, 0)->type = plan->inputs[1].type;
+    operand_of_step(plan, 0)->storage = 1;
+    operand_of_step(plan, 0)->type.dtype = DTYPE_I32;
+}
+static void float_item(plan *plan) { operand_of_step(plan, 0)->type.dtype = plan->inputs[0].type.dtype = DTYPE_F32; }
+static void read_after_use(plan *plan) {
+    plan_step item = plan->steps[0];
+    plan->steps[0] = plan->steps[1];
+    plan->steps[1] = item;
+    plan->symbol_sources[0].step = 1;
+    plan->first_write = 0;
+}
+static void position_as_size(plan *plan) { plan->symbol_sources[0].in_sizes = false; }
+static void no_cut(plan *plan) {
+    plan->segment_count = 1;
+    plan->segments[0].end_step = plan->step_count;
+}
+static void cut_elsewhere(plan *plan) { plan->segments[0].end_step = plan->segments[1].first_step = 2; }
+static void late_input(plan *plan) {
+    plan->inputs[1].type.shape.sizes[0] = plan->outputs[0].operand.type.shape.sizes[0];
+}
+static void no_restores(plan *plan) { plan->restore_count = 0; }
+static void wrong_restore(plan *plan) { restored(plan, 1)->storage = restored(plan, 0)->storage; }
+static void save_after_write(plan *plan) { plan->restores[0].save_step = plan->restores[1].save_step = 2; }
+static void restores_rise(plan *plan) { plan->restores[0].save_step = 0, plan->restores[1].save_step = 1; }
+static void restore_of_nothing(plan *plan) { plan->restores[0].save_step = 99; }
+static void short_log(plan *plan) { plan->storages[plan->steps[0].results[0].storage].last_step = 2; }
+static void restore_a_value(plan *plan) { *restored(plan, 0) = *plan->steps[1].results; }
+
+static void faults_are_named(void **state) {
+    (void)state;
+    static const struct {
+        plan *(*make)(void);
+        void (*damage)(plan *plan);
+        const char *words;
+    } cases[] = {
+        {make_position, other_step, "symbol 'u0': it comes from a step that does not read it"},
+        {make_position, no_step, "symbol 'u0': it comes from a step that does not read it"},
+        {make_position, many_elements, "it reads a tensor of more than one element"},
+        {make_position, float_item, "its tensor's dtype does not fit its symbol"},
+        {make_position, read_after_use, "an offset needs a value that is not known by then"},
+        {make_item_size_plan, position_as_size, "a size needs a value that is not known by then"},
+        {make_item_size_plan, no_cut, "a size needs a value that is not known by then"},
+        {make_item_size_plan, cut_elsewhere, "cut after item steps"},
+        {make_item_size_plan, late_input, "its type needs a value that is not known by then"},
+        {make_item_size_plan, no_restores,
+         "step 1 'count': it writes a state or an input that is not saved, and step 2"},
+        {make_late_check_plan, no_restores, "step 2 'count': it writes a state or an input that is not saved"},
+        {make_late_check_plan, wrong_restore, "that is not saved, and step 4 may still fail"},
+        {make_late_check_plan, save_after_write, "that is not saved, and step 4 may still fail"},
+        {make_late_check_plan, restores_rise, "restore 1 'count': its save is no step, or the saves do not fall"},
+        {make_late_check_plan, restore_of_nothing, "restore 0 'mark': its save is no step"},
+        {make_late_check_plan, short_log, "which does not live then"},
+        {make_late_check_plan, restore_a_value, "it does not restore one state or input"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        plan *plan = cases[i].make();
+        insitu_diag diag = {.struct_size = sizeof(diag)};
+        assert_int_equal(plan_verify(plan, NULL), INSITU_OK);
+        cases[i].damage(plan);
+        insitu_status status = plan_verify(plan, &diag);
+        if (status != INSITU_FORMAT || !strstr(diag.message, cases[i].words))
+            fail_msg("case %zu: status %s, '%s' is not in '%s'", i, insitu_status_name(status), cases[i].words,
+                     diag.message);
+        plan_destroy(plan);
+    }
+}
+
+static void plans_print_segments_and_restores(void **state) {
+    (void)state;
+    static const char *const lines[] = {
+        "symbol u0 in [1, 8]: read by step 2, in sizes\n",
+        "# first write to a state or an input\nstep 1 count: ",
+        "step 2 length: item(@0 i64[1]) {symbol=u0}  # model.py:1\n# segment 1: sizes that the steps so far have "
+        "read\n",
+        "step 4 product: @4 f32[u0] = binary(@3 f32[u0], @1 f32[u0]) {op=mul}",
+        "restore of step 0 count: @2 f32[8] = copy(@5 f32[8])  # model.py:1\n",
+    };
+    plan *plan = make_item_size_plan();
+    text out;
+    text_init(&out);
+    plan_print(plan, &out);
+    for (size_t i = 0; i < COUNT_OF(lines); i++)
+        if (!strstr(out.data, lines[i])) fail_msg("'%s' is not in\n%s", lines[i], out.data);
+    text_release(&out);
+    plan_destroy(plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(plans_print_segments_and_restores),
         cmocka_unit_test(a_position_is_read_during_the_call),
         cmocka_unit_test(positions_that_differ_allocate_nothing),
         cmocka_unit_test(a_failed_item_changes_nothing),
