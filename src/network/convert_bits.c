@@ -9,7 +9,7 @@ static dtype whole_of(dtype part) {
     return part == DTYPE_F64 ? DTYPE_C128 : part == DTYPE_F32 ? DTYPE_C64 : part == DTYPE_F16 ? DTYPE_C32 : DTYPE_COUNT;
 }
 
-static insitu_status emit_bitcast(converter *c, tensor_id x, dtype type, tensor_id *out) {
+insitu_status emit_bitcast(converter *c, tensor_id x, dtype type, tensor_id *out) {
     *out = x;
     if (dtype_of(c, x) == type) return INSITU_OK;
     draft bitcast = draft_of(LAYER_BITCAST);

@@ -117,6 +117,7 @@ MUST_CHECK insitu_status emit_where(converter *c, tensor_id condition, tensor_id
 MUST_CHECK insitu_status emit_fill(converter *c, dtype type, const shape *shape, sym value, tensor_id *out);
 /* A number as a tensor of that shape: one element, expanded. */
 MUST_CHECK insitu_status emit_number(converter *c, dtype type, const shape *shape, sym value, tensor_id *out);
+MUST_CHECK insitu_status emit_bitcast(converter *c, tensor_id x, dtype type, tensor_id *out);
 /* (..., n) of complex numbers as (..., n, 2) of floats, and back (convert_bits.c). */
 MUST_CHECK insitu_status emit_parts(converter *c, tensor_id x, tensor_id *out);
 MUST_CHECK insitu_status emit_whole(converter *c, tensor_id pairs, tensor_id *out);

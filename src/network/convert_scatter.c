@@ -28,19 +28,23 @@ static insitu_status part_shape(converter *c, tensor_id x, const index_write *wr
     return status;
 }
 
-/* source is in x's dtype and has the part's sizes. Complex numbers are written as their parts. */
+/* source is in x's dtype and has the part's sizes. Complex numbers are written as their parts, 8-bit floats as bytes. */
 static insitu_status emit_index_update(converter *c, tensor_id x, tensor_id source, const index_write *write,
                                        tensor_id *out) {
     tensor_id operands[2 + MAX_RANK] = {x, source};
-    bool is_complex = dtype_is_complex(dtype_of(c, x));
+    dtype type = dtype_of(c, x);
+    bool is_complex = dtype_is_complex(type), is_byte = dtype_is_float(type) && dtype_size(type) == 1;
     for (uint32_t i = 0; i < 2 && is_complex; i++) TRY(emit_parts(c, operands[i], &operands[i]));
+    for (uint32_t i = 0; i < 2 && is_byte && !write->accumulate; i++) {
+        TRY(emit_bitcast(c, operands[i], DTYPE_U8, &operands[i]));
+    }
     for (uint32_t i = 0; i < write->count; i++) operands[2 + i] = write->indices[i];
     draft update = draft_of(LAYER_INDEX_UPDATE);
     draft_flag(c, &update, ATTR_ACCUMULATE, write->accumulate);
     draft_list(&update, ATTR_DIMS, write->dims, write->count);
     draft_flag(c, &update, ATTR_WRAP, write->wrap);
     TRY(emit(c, &update, operands, 2 + write->count, out));
-    return is_complex ? emit_whole(c, *out, out) : INSITU_OK;
+    return is_complex ? emit_whole(c, *out, out) : emit_bitcast(c, *out, type, out);
 }
 
 /* x[mask] = values, where values don't depend on how many elements are chosen: one number, or a row of the dimensions

@@ -34,6 +34,29 @@ static void test_casts(void **unused) {
                 VALUES(1, 0.333984375, INFINITY, NAN));
 }
 
+static void test_casts_to_small_floats(void **unused) {
+    (void)unused;
+    const double odd[] = {464, 466, -1e30, INFINITY, NAN, 0.0009765625, 1.0625, 61441, 1e-9};
+    cast_values(DTYPE_F32, DTYPE_E4M3FN, 9, odd, VALUES(448, 448, -448, 448, NAN, 0, 1, 448, 0));
+    cast_values(DTYPE_F32, DTYPE_E5M2, 9, odd,
+                VALUES(448, 448, -INFINITY, INFINITY, NAN, 0.0009765625, 1, INFINITY, 0));
+    cast_values(DTYPE_F64, DTYPE_E4M3FNUZ, 4, VALUES(240, 250, -0., 0.0009765625), VALUES(240, NAN, 0, 0.0009765625));
+    cast_values(DTYPE_I64, DTYPE_E5M2FNUZ, 2, VALUES(57344, -70000), VALUES(57344, NAN));
+    cast_values(DTYPE_F16, DTYPE_E8M0, 4, VALUES(-3, 6, 1, INFINITY), VALUES(4, 8, 1, NAN));
+    cast_values(DTYPE_E4M3FN, DTYPE_E5M2, 2, VALUES(1.125, -0.001953125), VALUES(1, -0.001953125));
+}
+
+static void test_small_floats_round_trip(void **unused) {
+    (void)unused;
+    const dtype types[] = {DTYPE_E4M3FN, DTYPE_E5M2, DTYPE_E4M3FNUZ, DTYPE_E5M2FNUZ, DTYPE_E8M0};
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        for (uint32_t bits = 0; bits < 256; bits++) {
+            float value = float8_to_float(types[i], (uint8_t)bits);
+            if (!isnan(value)) assert_int_equal(float_to_float8(types[i], value), bits);
+        }
+    }
+}
+
 static void test_halves_round_trip(void **unused) {
     (void)unused;
     for (uint32_t bits = 0; bits < 65536; bits++) {
@@ -91,7 +114,11 @@ static void test_shares_cover_all(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_casts), cmocka_unit_test(test_halves_round_trip),
-                                       cmocka_unit_test(test_walks), cmocka_unit_test(test_shares_cover_all)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_casts),
+                                       cmocka_unit_test(test_casts_to_small_floats),
+                                       cmocka_unit_test(test_small_floats_round_trip),
+                                       cmocka_unit_test(test_halves_round_trip),
+                                       cmocka_unit_test(test_walks),
+                                       cmocka_unit_test(test_shares_cover_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,9 @@ enum {
     CLASS_FLOATS = DTYPE_BIT(F16) | DTYPE_BIT(BF16) | DTYPE_BIT(F32) | DTYPE_BIT(F64),
     CLASS_INTS = DTYPE_BIT(U8) | DTYPE_BIT(I8) | DTYPE_BIT(I16) | DTYPE_BIT(I32) | DTYPE_BIT(I64) | DTYPE_BIT(U16) |
                  DTYPE_BIT(U32),
+    CLASS_FLOAT8 = DTYPE_BIT(E4M3FN) | DTYPE_BIT(E5M2) | DTYPE_BIT(E4M3FNUZ) | DTYPE_BIT(E5M2FNUZ) | DTYPE_BIT(E8M0),
     CLASS_REAL = CLASS_FLOATS | CLASS_INTS | DTYPE_BIT(BOOL), /* what the reference computes with */
+    CLASS_CAST = CLASS_REAL | CLASS_FLOAT8,                   /* ... and converts to and from */
     CLASS_ANY = (1 << DTYPE_COUNT) - 1                        /* bytes that are only moved */
 };
 
@@ -159,6 +161,8 @@ float half_to_float(uint16_t bits);
 uint16_t float_to_half(float value);
 float bfloat_to_float(uint16_t bits);
 uint16_t float_to_bfloat(float value);
+float float8_to_float(dtype type, uint8_t bits); /* float8.c */
+uint8_t float_to_float8(dtype type, float value);
 
 /* Integers of an index operand, by row-major position of its elements. */
 int64_t index_value(const bound_operand *operand, const char *data, int64_t position);

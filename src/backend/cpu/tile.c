@@ -90,6 +90,10 @@ void tile_load_int(dtype type, const char *data, int64_t stride, int64_t count, 
 static void load_float(dtype type, const char *data, int64_t stride, int64_t count, float *out) {
     LOAD_IF(F16, uint16_t, out, half_to_float(value))
     LOAD_IF(BF16, uint16_t, out, bfloat_to_float(value))
+    if (dtype_size(type) == 1) {
+        LOAD_LOOP(uint8_t, out, float8_to_float(type, value))
+        return;
+    }
     if (stride == (int64_t)sizeof(float)) {
         memcpy(out, data, (size_t)count * sizeof(float));
         return;
@@ -110,6 +114,10 @@ void tile_load_double(dtype type, const char *data, int64_t stride, int64_t coun
     LOAD_IF(F32, float, out, (double)value)
     LOAD_IF(F16, uint16_t, out, (double)half_to_float(value))
     LOAD_IF(BF16, uint16_t, out, (double)bfloat_to_float(value))
+    if (dtype_is_float(type) && dtype_size(type) == 1) {
+        LOAD_LOOP(uint8_t, out, (double)float8_to_float(type, value))
+        return;
+    }
     LOAD_IF(BOOL, uint8_t, out, (double)(value != 0))
     LOAD_IF(I64, int64_t, out, (double)value)
 #define X(id, ctype) LOAD_IF(id, ctype, out, (double)value)
@@ -129,6 +137,12 @@ void tile_load_double(dtype type, const char *data, int64_t stride, int64_t coun
         memcpy(data, &value, sizeof(value));                                                                           \
     }
 
+#define STORE_FLOAT8(number)                                                                                           \
+    if (dtype_is_float(type) && dtype_size(type) == 1) {                                                               \
+        STORE_LOOP(uint8_t, float_to_float8(type, number))                                                             \
+        return;                                                                                                        \
+    }
+
 static void store_ints(dtype type, char *data, int64_t stride, int64_t count, const int64_t *from) {
     STORE_IF(BOOL, uint8_t, from[i] != 0)
     STORE_IF(I64, int64_t, from[i])
@@ -136,6 +150,7 @@ static void store_ints(dtype type, char *data, int64_t stride, int64_t count, co
     STORE_IF(F32, float, (float)from[i])
     STORE_IF(F16, uint16_t, float_to_half((float)from[i]))
     STORE_IF(BF16, uint16_t, float_to_bfloat((float)from[i]))
+    STORE_FLOAT8((float)from[i])
 #define X(id, ctype) STORE_IF(id, ctype, (ctype)(uint64_t)from[i])
     INTEGER_TYPES(X)
 #undef X
@@ -146,6 +161,7 @@ static void store_floats(dtype type, char *data, int64_t stride, int64_t count, 
     STORE_IF(F64, double, (double)from[i])
     STORE_IF(F16, uint16_t, float_to_half(from[i]))
     STORE_IF(BF16, uint16_t, float_to_bfloat(from[i]))
+    STORE_FLOAT8(from[i])
     STORE_IF(BOOL, uint8_t, from[i] != 0)
     STORE_IF(I8, int8_t, (int8_t)double_to_i32((double)from[i]))
     STORE_IF(I16, int16_t, (int16_t)double_to_i32((double)from[i]))
@@ -161,6 +177,7 @@ static void store_doubles(dtype type, char *data, int64_t stride, int64_t count,
     STORE_IF(F64, double, from[i])
     STORE_IF(F16, uint16_t, float_to_half((float)from[i]))
     STORE_IF(BF16, uint16_t, float_to_bfloat((float)from[i]))
+    STORE_FLOAT8((float)from[i])
     STORE_IF(BOOL, uint8_t, from[i] != 0)
     STORE_IF(I8, int8_t, (int8_t)double_to_i32(from[i]))
     STORE_IF(I16, int16_t, (int16_t)double_to_i32(from[i]))
