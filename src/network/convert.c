@@ -2,6 +2,7 @@
  * aten.def, then outputs and mutations. Unsupported operators are collected, so that all are listed at once; what a node
  * records of its results is compared with what inference finds. */
 #include "network/convert_int.h"
+#include "passes/passes.h" /* REFUSED_TARGET */
 
 typedef struct aten_row {
     const char *target;
@@ -16,7 +17,8 @@ static const aten_row aten_rows[] = {
 };
 
 typedef struct refusal { /* an operator that is not supported, or not with such arguments */
-    const char *target, *reason, *source;
+    const char *target, *reason;
+    const char *name, *source; /* of the first such node */
     uint32_t count;
 } refusal;
 typedef struct refusals {
@@ -25,21 +27,21 @@ typedef struct refusals {
     uint32_t count, capacity;
 } refusals;
 
-static insitu_status refuse(refusals *refusals, const graph_node *node, const char *reason) {
+static insitu_status refuse(refusals *refusals, const graph_node *node, const char *target, const char *reason) {
     for (uint32_t i = 0; i < refusals->count; i++) {
         refusal *row = &refusals->rows[i];
-        if (strcmp(row->target, node->target) != 0 || strcmp(row->reason, reason) != 0) continue;
+        if (strcmp(row->target, target) != 0 || strcmp(row->reason, reason) != 0) continue;
         row->count++;
         return INSITU_OK;
     }
     TRY(arena_grow(&refusals->arena, &refusals->rows, &refusals->capacity, (size_t)refusals->count + 1,
                    sizeof(refusal)));
     refusal *row = &refusals->rows[refusals->count++];
-    *row = (refusal){.target = node->target, .source = node->source, .count = 1};
+    *row = (refusal){.target = target, .name = node->name, .source = node->source, .count = 1};
     return arena_string(&refusals->arena, reason, strlen(reason), &row->reason);
 }
 
-/* "2 operators are not supported: aten.foo.default (3 times, first at model.py:41), aten.bar.default (reason)" */
+/* "... not supported: aten.foo.default 'foo' (model.py:7), aten.bar.default (3 times, first 'bar' at model.py:41, reason)" */
 static insitu_status report_refusals(const refusals *refusals, insitu_diag *diag) {
     if (refusals->count == 0) return INSITU_OK;
     text sentence;
@@ -54,12 +56,13 @@ static insitu_status report_refusals(const refusals *refusals, insitu_diag *diag
         text_printf(&sentence, "%s%s", i ? ", " : "", row->target);
         const char *separator = " (";
         if (row->count > 1) {
-            text_printf(&sentence, "%s%u times", separator, row->count);
+            text_printf(&sentence, " (%u times, first '%s'%s%s", row->count, row->name, row->source[0] ? " at " : "",
+                        row->source);
             separator = ", ";
-        }
-        if (row->source[0]) {
-            text_printf(&sentence, "%s%s%s", separator, row->count > 1 ? "first at " : "", row->source);
-            separator = ", ";
+        } else {
+            text_printf(&sentence, " '%s'", row->name);
+            if (row->source[0]) text_printf(&sentence, " (%s", row->source);
+            if (row->source[0]) separator = ", ";
         }
         if (row->reason[0]) {
             text_printf(&sentence, "%s%s", separator, row->reason);
@@ -133,7 +136,16 @@ static insitu_status finish_node(converter *c, uint32_t first_tensor) {
     return INSITU_OK;
 }
 
+/* What a pass refused: "aten.op", "why", operands. */
+static insitu_status convert_refused(converter *c, refusals *refusals) {
+    if (c->node->arg_count < 2 || c->node->args[0].kind != ARG_STRING || c->node->args[1].kind != ARG_STRING)
+        return convert_fail(c, INSITU_FORMAT, "a refusal has an operator and a reason");
+    TRY(refuse(refusals, c->node, c->node->args[0].string, c->node->args[1].string));
+    return stand_in(c);
+}
+
 static insitu_status convert_node(converter *c, const map *rows, refusals *refusals) {
+    if (strcmp(c->node->target, REFUSED_TARGET) == 0) return convert_refused(c, refusals);
     if (is_symbolic(c, c->node)) return INSITU_OK;
     uint32_t row = map_find(rows, c->node->target), first_tensor = c->network->tensor_count;
     c->reason[0] = 0;
@@ -142,7 +154,7 @@ static insitu_status convert_node(converter *c, const map *rows, refusals *refus
     if (status == INSITU_OK) status = finish_node(c, first_tensor);
     if (status == INSITU_OK || status == INSITU_NOMEM) return status;
     if (status == INSITU_UNSUPPORTED) {
-        TRY(refuse(refusals, c->node, c->reason));
+        TRY(refuse(refusals, c->node, c->node->target, c->reason));
     } else if (refusals->count == 0) {
         return status;
     }

@@ -9,6 +9,10 @@
  *         +- slice dim=2 0:4 (version 0 = %slice_1: stale)
  *         +- select dim=0 1  (version 2 = %select_3)
  *
+ * Of some operators it is not known whether their result is a view (einsum of one operand), or which part of its operand it
+ * is. The result is a base of its own, tied to the operand's: a write to one spoils the other, which is refused when it
+ * is used after that.
+ *
  * A tensor object is what a Python variable holds; in-place operators return their argument, so two values may name one
  * object, and t_ changes which view an object is. */
 #include "passes/passes_int.h"
@@ -39,13 +43,56 @@ insitu_status alias_add_base(alias_sets *sets, value_id value, value_id content)
                  .value = content,
                  .source = ""};
     alias_base *base = &sets->bases[sets->base_count];
-    base->version = 0;
+    *base = (alias_base){.value = value, .spoiler = NONE};
     TRY(add_view(sets, &root, &base->root));
     sets->base_count++;
     sets->object_of[value.index] = value.index;
     sets->view_of[value.index] = base->root;
     return INSITU_OK;
 }
+
+/* ---- memory that may be shared ---- */
+
+insitu_status alias_tie_bases(alias_sets *sets, uint32_t a, uint32_t b) {
+    if (a == b) return INSITU_OK;
+    TRY(arena_grow(sets->scratch, &sets->ties, &sets->tie_capacity, (size_t)sets->tie_count + 1, sizeof(alias_tie)));
+    sets->ties[sets->tie_count++] = (alias_tie){a, b};
+    return INSITU_OK;
+}
+
+/* What may share memory with a base that is written, itself or through others, is not known from here on. */
+static insitu_status spoil_tied(alias_sets *sets, uint32_t written) {
+    if (sets->tie_count == 0) return INSITU_OK;
+    bitset reached;
+    TRY(bitset_create(sets->scratch, sets->base_count, &reached));
+    bitset_add(&reached, written);
+    for (bool grows = true; grows;) {
+        grows = false;
+        for (uint32_t i = 0; i < sets->tie_count; i++) {
+            const alias_tie *tie = &sets->ties[i];
+            if (bitset_has(&reached, tie->a) == bitset_has(&reached, tie->b)) continue;
+            uint32_t other = bitset_has(&reached, tie->a) ? tie->b : tie->a;
+            bitset_add(&reached, other);
+            sets->bases[other].spoiler = written;
+            grows = true;
+        }
+    }
+    return INSITU_OK;
+}
+
+/* Said once: after that the base counts as known, so that one cause is not listed many times. */
+static insitu_status check_known(alias_sets *sets, uint32_t index) {
+    alias_base *base = &sets->bases[index];
+    char text[NODE_TEXT_SIZE];
+    if (base->spoiler == NONE) return INSITU_OK;
+    const alias_base *spoiler = &sets->bases[base->spoiler];
+    base->spoiler = NONE;
+    return refuse(sets->diag, "uses '%.80s', which may share memory with '%.80s', which %s writes",
+                  graph_value_of(sets->graph, base->value)->name, graph_value_of(sets->graph, spoiler->value)->name,
+                  node_text(&spoiler->writer, text, sizeof(text)));
+}
+
+/* ---- views ---- */
 
 static bool step_same(const view_step *a, const view_step *b) {
     if (strcmp(a->target, b->target) != 0 || a->arg_count != b->arg_count || a->type.dtype != b->type.dtype)
@@ -115,6 +162,7 @@ static insitu_status derive(alias_sets *sets, uint32_t index, value_id content, 
 
 insitu_status alias_read(alias_sets *sets, uint32_t view, value_id wanted, const char *source, value_id *out_value) {
     uint32_t *path = NULL, count = 0, capacity = 0, at = view;
+    TRY(check_known(sets, sets->views[view].base));
     for (; !is_current(sets, &sets->views[at]); at = sets->views[at].parent) {
         TRY(arena_grow(sets->scratch, &path, &capacity, (size_t)count + 1, sizeof(uint32_t)));
         path[count++] = at;
@@ -131,6 +179,8 @@ insitu_status alias_read(alias_sets *sets, uint32_t view, value_id wanted, const
 }
 
 insitu_status alias_write(alias_sets *sets, uint32_t view, value_id value, const graph_node *writer) {
+    const uint32_t written = sets->views[view].base;
+    TRY(check_known(sets, written));
     while (sets->views[view].parent != NONE) {
         uint32_t parent = sets->views[view].parent;
         const view_step step = sets->views[view].step;
@@ -146,6 +196,7 @@ insitu_status alias_write(alias_sets *sets, uint32_t view, value_id value, const
         view = parent;
     }
     sets->views[view].value = value;
-    sets->bases[sets->views[view].base].version++;
-    return INSITU_OK;
+    sets->bases[written].version++;
+    sets->bases[written].writer = *writer;
+    return spoil_tied(sets, written);
 }

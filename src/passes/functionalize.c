@@ -18,39 +18,14 @@
  * Algorithm: one walk in program order with the alias sets of alias_sets.c. Inputs that name one stored tensor are one
  * base. A value keeps its name: the twin's result is the in-place operator's value, a re-derived view is a new value.
  *
- * Needs fill_defaults and inline_wrappers; keeps program order. Errors: UNSUPPORTED (no twin, no inverse, overlapping
- * inputs of which one is written, a subgraph that writes its operand), FORMAT (a graph saved as functional that writes). */
+ * What can't be functional (no twin, no inverse, overlapping inputs of which one is written, a subgraph that writes its
+ * operand) becomes a refusal (refuse.c). Needs fill_defaults and inline_wrappers; keeps program order. Errors: FORMAT (a
+ * graph saved as functional that writes). */
 #include "passes/passes_int.h"
 
 #include "archive/archive.h" /* numbers of memory formats */
 
-typedef struct functionalizer {
-    alias_sets sets;
-    graph *graph;
-    pass_context *context;
-    uint32_t *input_of_base; /* by base: the graph input; bases past base_inputs are none */
-    uint32_t base_inputs;
-    bool changed;
-} functionalizer;
-
 /* ---- inputs ---- */
-
-static const graph_weight *weight_of(const graph *graph, const graph_input *input) {
-    return input->weight == NONE ? NULL : &graph->weights[input->weight];
-}
-
-static bool same_stored(const graph_weight *a, const graph_weight *b) {
-    return a && b && a->record != NONE && a->record == b->record && a->type.dtype == b->type.dtype &&
-           shape_same(&a->type.shape, &b->type.shape) && type_same_layout(&a->type, &b->type);
-}
-
-/* The first input that names the same stored tensor as input number index, or index. */
-static uint32_t first_name(const graph *graph, uint32_t index) {
-    const graph_weight *weight = weight_of(graph, &graph->inputs[index]);
-    for (uint32_t i = 0; i < index; i++)
-        if (graph->inputs[i].value.index != NONE && same_stored(weight_of(graph, &graph->inputs[i]), weight)) return i;
-    return index;
-}
 
 static insitu_status add_inputs(functionalizer *state) {
     const graph *graph = state->graph;
@@ -58,7 +33,7 @@ static insitu_status add_inputs(functionalizer *state) {
     for (uint32_t i = 0; i < graph->input_count; i++) {
         value_id value = graph->inputs[i].value;
         if (value.index == NONE || graph_value_of(graph, value)->kind != VALUE_TENSOR) continue;
-        uint32_t first = first_name(graph, i);
+        uint32_t first = stored_first_name(graph, i);
         if (first != i) {
             state->sets.object_of[value.index] = value.index;
             state->sets.view_of[value.index] = alias_view_index(&state->sets, graph->inputs[first].value);
@@ -72,6 +47,10 @@ static insitu_status add_inputs(functionalizer *state) {
 
 /* ---- reading arguments ---- */
 
+static bool is_tracked(const functionalizer *state, value_id value) {
+    return value.index < state->sets.value_count && state->sets.object_of[value.index] != NONE;
+}
+
 typedef struct argument_reader {
     functionalizer *state;
     const graph_node *node;
@@ -81,15 +60,13 @@ typedef struct argument_reader {
 static void read_argument(void *user, value_id *value) {
     argument_reader *reader = user;
     alias_sets *sets = &reader->state->sets;
-    if (reader->status != INSITU_OK || value->index >= sets->value_count || sets->object_of[value->index] == NONE)
-        return;
+    if (reader->status != INSITU_OK || !is_tracked(reader->state, *value)) return;
     value_id newest;
     reader->status = alias_read(sets, alias_view_index(sets, *value), NO_VALUE, reader->node->source, &newest);
     if (reader->status == INSITU_OK) *value = newest;
 }
 
-/* Gives the node's arguments the newest content. Their views must be known before: node->args is changed. */
-static insitu_status read_arguments(functionalizer *state, const graph_node *node) {
+insitu_status read_arguments(functionalizer *state, const graph_node *node) {
     argument_reader reader = {state, node, INSITU_OK};
     graph_node copy = *node;
     graph_visit_args(&copy, read_argument, &reader);
@@ -109,10 +86,8 @@ static insitu_status rebase_strided(functionalizer *state, const graph_node *nod
     if (strcmp(step->target, "aten.as_strided.default") != 0) return INSITU_OK;
     const view *from = &state->sets.views[*parent];
     uint32_t root = state->sets.bases[from->base].root, position = schema_arg_index(node->schema, "storage_offset");
-    char text[NODE_TEXT_SIZE];
     if (from->step.type.dtype != state->sets.views[root].step.type.dtype)
-        FAIL(state->sets.diag, INSITU_UNSUPPORTED, "%s looks at the storage of a tensor seen with another dtype",
-             node_text(node, text, sizeof(text)));
+        return refuse(state->sets.diag, "looks at the storage of a tensor seen with another dtype");
     graph_arg *args;
     TRY(arena_copy(graph_arena(state->graph), step->args, step->arg_count * sizeof(graph_arg), &args));
     if (position != NONE && arg_is_none(&args[position])) args[position] = arg_sym(from->step.type.offset);
@@ -185,8 +160,7 @@ static bool looks_at_memory(const graph_node *node) {
 static insitu_status keep_node(functionalizer *state, node_id id) {
     const graph_node node = *graph_node_of(state->graph, id);
     value_id operand;
-    bool is_strided = looks_at_memory(&node) && view_first_argument(&node, &operand) &&
-                      operand.index < state->sets.value_count && state->sets.object_of[operand.index] != NONE;
+    bool is_strided = looks_at_memory(&node) && view_operand(&node, 0, &operand) && is_tracked(state, operand);
     uint32_t view = is_strided ? alias_view_index(&state->sets, operand) : NONE;
     TRY(read_arguments(state, &node));
     if (is_strided) TRY(alias_with_layout(&state->sets, view, &node.args[0].value));
@@ -197,28 +171,69 @@ static insitu_status keep_node(functionalizer *state, node_id id) {
     return INSITU_OK;
 }
 
+typedef struct tied_operand {
+    uint32_t base;
+    dtype dtype;
+} tied_operand;
+typedef struct tied_operands {
+    functionalizer *state;
+    tied_operand *items;
+    uint32_t count, capacity;
+    insitu_status status;
+} tied_operands;
+
+static void add_tied(void *user, value_id *value) {
+    tied_operands *list = user;
+    if (!is_tracked(list->state, *value) || list->status != INSITU_OK) return;
+    list->status = arena_grow(list->state->sets.scratch, &list->items, &list->capacity, (size_t)list->count + 1,
+                              sizeof(tied_operand));
+    if (list->status != INSITU_OK) return;
+    const view *view = alias_view_of(&list->state->sets, *value);
+    list->items[list->count++] = (tied_operand){view->base, view->step.type.dtype};
+}
+
+/* A node whose results may be views of what it reads; of another dtype only if its schema says so. */
+static insitu_status keep_tied_node(functionalizer *state, node_id id) {
+    graph_node node = *graph_node_of(state->graph, id);
+    tied_operands operands = {.state = state};
+    graph_visit_args(&node, add_tied, &operands);
+    TRY(operands.status);
+    TRY(keep_node(state, id));
+    for (uint32_t i = 0; i < node.result_count; i++) {
+        if (!is_tracked(state, node.results[i])) continue;
+        const dtype type = graph_value_of(state->graph, node.results[i])->type.dtype;
+        for (uint32_t j = 0; j < operands.count; j++) {
+            if (operands.items[j].dtype != type && !node.schema->returns[0].alias) continue;
+            TRY(alias_tie_bases(&state->sets, operands.items[j].base,
+                                alias_view_of(&state->sets, node.results[i])->base));
+        }
+    }
+    return INSITU_OK;
+}
+
 /* A node that writes nothing. */
 static insitu_status place_node(functionalizer *state, node_id id) {
     const graph_node node = *graph_node_of(state->graph, id);
     value_id operand;
-    bool is_tracked = view_first_argument(&node, &operand) && operand.index < state->sets.value_count &&
-                      state->sets.object_of[operand.index] != NONE;
-    if (target_is(&node, "aten.copy.default") && is_tracked && node.args[1].kind == ARG_VALUE)
+    if (target_is(&node, "aten.copy.default") && view_operand(&node, 0, &operand) && is_tracked(state, operand) &&
+        node.args[1].kind == ARG_VALUE)
         return make_functional_copy(state, &node);
-    bool is_fresh = !is_tracked || node.result_count == 0;
-    for (uint32_t i = 0; i < node.result_count && !is_fresh; i++) {
+    for (uint32_t i = 0; i < node.result_count; i++) {
         alias_plan plan;
-        const tensor_type operand_type = alias_view_of(&state->sets, operand)->step.type;
         if (graph_value_of(state->graph, node.results[i])->kind != VALUE_TENSOR) return keep_node(state, id);
+        if (!view_operand(&node, i, &operand) || !is_tracked(state, operand))
+            return alias_is_unknown(&node) ? keep_tied_node(state, id) : keep_node(state, id);
+        const tensor_type operand_type = alias_view_of(&state->sets, operand)->step.type;
         TRY(view_plan(state->graph, &node, i, &operand_type, state->sets.diag, &plan));
         switch (plan.verdict) {
-        case ALIAS_FRESH: is_fresh = true; break;
+        case ALIAS_FRESH: return keep_node(state, id);
+        case ALIAS_UNKNOWN: return keep_tied_node(state, id);
         case ALIAS_SELF: TRY(name_object(state, node.results[i], operand)); break;
         case ALIAS_VIEW: TRY(make_view(state, &node, &plan, operand, node.results[i])); break;
         case ALIAS_COPY: TRY(make_copy(state, &node, &plan, operand, node.results[i])); break;
         }
     }
-    return is_fresh ? keep_node(state, id) : INSITU_OK;
+    return node.result_count ? INSITU_OK : keep_node(state, id);
 }
 
 /* ---- writes ---- */
@@ -227,9 +242,7 @@ static insitu_status written_operand(const functionalizer *state, const graph_no
                                      value_id *out_value) {
     char text[NODE_TEXT_SIZE];
     *out_value = node->args[position].value;
-    if (node->args[position].kind == ARG_VALUE && out_value->index < state->sets.value_count &&
-        state->sets.object_of[out_value->index] != NONE)
-        return INSITU_OK;
+    if (node->args[position].kind == ARG_VALUE && is_tracked(state, *out_value)) return INSITU_OK;
     FAIL(state->sets.diag, INSITU_FORMAT, "%s writes an argument that is no tensor",
          node_text(node, text, sizeof(text)));
 }
@@ -349,12 +362,10 @@ static tensor_type computed_type(functionalizer *state, const graph_node *node, 
 
 static insitu_status check_resized(const functionalizer *state, const graph_node *node, const mutation *mutation,
                                    uint32_t i, uint32_t view) {
-    char text[NODE_TEXT_SIZE];
     if (mutation->results[i] >= node->result_count) return INSITU_OK;
     const graph_value *result = graph_value_of(state->graph, node->results[mutation->results[i]]);
     if (result->kind == VALUE_TENSOR && !shape_same(&result->type.shape, &state->sets.views[view].step.type.shape))
-        FAIL(state->sets.diag, INSITU_UNSUPPORTED, "%s changes the sizes of the tensor that it writes",
-             node_text(node, text, sizeof(text)));
+        return refuse(state->sets.diag, "changes the sizes of the tensor that it writes");
     return INSITU_OK;
 }
 
@@ -407,133 +418,87 @@ static insitu_status place_mutation(functionalizer *state, node_id id, const mut
     case MUTATION_METADATA: return place_metadata(state, &node, mutation);
     case MUTATION_TWIN:
     case MUTATION_HIDDEN: return place_twin(state, id, mutation);
-    case MUTATION_REFUSED:
-        FAIL(state->sets.diag, INSITU_UNSUPPORTED, "%s %s", node_text(&node, text, sizeof(text)), mutation->why);
+    case MUTATION_REFUSED: return refuse(state->sets.diag, "%s", mutation->why);
     }
     return INSITU_INTERNAL;
 }
 
-/* ---- outputs ---- */
+/* ---- what is not handled ---- */
 
-/* The elements of the record that a stored tensor may touch, closed. False: none. */
-static bool stored_span(const graph *graph, const graph_weight *weight, int64_t *out_first, int64_t *out_last) {
-    if (!weight || weight->record == NONE || !sym_constant(graph->symbols, weight->type.offset, out_first))
-        return false;
-    *out_last = *out_first;
-    for (uint32_t i = 0; i < weight->type.shape.rank; i++) {
-        int64_t size, stride, reach;
-        if (!sym_constant(graph->symbols, weight->type.shape.sizes[i], &size) || size == 0) return false;
-        if (!sym_constant(graph->symbols, weight->type.strides[i], &stride) || !checked_mul(size - 1, stride, &reach) ||
-            !checked_add(*out_last, reach, out_last))
-            return false;
-    }
-    return true;
+typedef struct operand_list {
+    functionalizer *state;
+    const graph_node *node;
+    value_id *values;
+    uint32_t count, capacity;
+    insitu_status status;
+} operand_list;
+
+/* What the node would read, as far as that is known. */
+static void add_operand(void *user, value_id *value) {
+    operand_list *list = user;
+    alias_sets *sets = &list->state->sets;
+    value_id newest = *value;
+    if (list->status != INSITU_OK) return;
+    if (is_tracked(list->state, *value))
+        list->status = alias_read(sets, alias_view_index(sets, *value), NO_VALUE, list->node->source, &newest);
+    if (list->status == INSITU_OK)
+        list->status =
+            arena_grow(sets->scratch, &list->values, &list->capacity, (size_t)list->count + 1, sizeof(value_id));
+    if (list->status == INSITU_OK) list->values[list->count++] = newest;
+    if (list->status == INSITU_UNSUPPORTED) list->status = INSITU_OK;
 }
 
-static insitu_status check_overlap(const functionalizer *state, uint32_t written) {
-    const graph *graph = state->graph;
-    const graph_weight *weight = weight_of(graph, &graph->inputs[written]);
-    int64_t first, last, other_first, other_last;
-    if (!stored_span(graph, weight, &first, &last)) return INSITU_OK;
-    for (uint32_t i = 0; i < graph->input_count; i++) {
-        const graph_weight *other = weight_of(graph, &graph->inputs[i]);
-        if (i == written || !stored_span(graph, other, &other_first, &other_last)) continue;
-        if (other->record != weight->record || same_stored(other, weight)) continue;
-        if (other->type.dtype == weight->type.dtype && (other_last < first || last < other_first)) continue;
-        FAIL(state->sets.diag, INSITU_UNSUPPORTED,
-             "'%.200s' is written and shares its storage with '%.200s', of which it is another view",
-             graph->inputs[written].fqn, graph->inputs[i].fqn);
+/* A refusal takes the node's place: of results that have no content yet, tensors of their own stand in. */
+static insitu_status place_refused(functionalizer *state, node_id id, const char *reason) {
+    graph_node node = *graph_node_of(state->graph, id);
+    operand_list operands = {.state = state, .node = &node};
+    value_id *results;
+    refusal refusal = {.node = &node};
+    TRY(arena_string(state->sets.scratch, reason, strlen(reason), &refusal.reason));
+    graph_visit_args(&node, add_operand, &operands);
+    TRY(operands.status);
+    TRY(arena_array(state->sets.scratch, node.result_count, sizeof(value_id), &results));
+    for (uint32_t i = 0; i < node.result_count; i++) {
+        const graph_value *value = graph_value_of(state->graph, node.results[i]);
+        if (is_tracked(state, node.results[i])) continue;
+        if (value->producer.index == id.index) results[refusal.result_count++] = node.results[i];
+        if (value->kind == VALUE_TENSOR) TRY(alias_add_base(&state->sets, node.results[i], node.results[i]));
     }
-    return INSITU_OK;
+    refusal.results = results;
+    refusal.operands = operands.values;
+    refusal.operand_count = operands.count;
+    state->changed = true;
+    return emit_refused(state->graph, &refusal);
 }
 
-static insitu_status check_metadata(const functionalizer *state) {
-    const graph *graph = state->graph;
-    for (uint32_t i = 0; i < graph->input_count; i++) {
-        value_id value = graph->inputs[i].value;
-        if (value.index == NONE || state->sets.object_of[value.index] == NONE) continue;
-        const view *view = alias_view_of(&state->sets, value);
-        if (view->parent != NONE)
-            FAIL(state->sets.diag, INSITU_UNSUPPORTED,
-                 "input '%.200s' is turned into a view of itself by an in-place operator", graph->inputs[i].name);
-    }
-    return INSITU_OK;
+static insitu_status place(functionalizer *state, node_id id) {
+    const mutation mutation = mutation_of(state->graph, graph_node_of(state->graph, id));
+    insitu_status status =
+        mutation.kind == MUTATION_NONE ? place_node(state, id) : place_mutation(state, id, &mutation);
+    return status == INSITU_UNSUPPORTED ? place_refused(state, id, state->sets.diag->message) : status;
 }
 
-/* Mutations of a decomposed program keep their order and name the first of several names of one stored tensor. */
-static insitu_status keep_mutations(functionalizer *state, const graph_output *outputs, uint32_t count) {
-    graph *graph = state->graph;
-    for (uint32_t i = 0; i < count; i++) {
-        graph_output output = outputs[i];
-        if (output.kind != RESULT_MUTATION) continue;
-        output.target = first_name(graph, output.target);
-        state->changed = state->changed || output.target != outputs[i].target;
-        bool is_known = false;
-        for (uint32_t j = 0; j < graph->output_count && !is_known; j++) {
-            is_known = graph->outputs[j].target == output.target;
-            if (is_known && !arg_same(&graph->outputs[j].arg, &output.arg))
-                FAIL(state->sets.diag, INSITU_UNSUPPORTED, "'%.200s' is given two different values under two names",
-                     graph->inputs[output.target].name);
-        }
-        if (is_known) continue;
-        TRY(check_overlap(state, output.target));
-        TRY(graph_add_output(graph, &output));
-    }
-    return INSITU_OK;
-}
-
-static insitu_status add_mutations(functionalizer *state, bool is_subgraph) {
-    graph *graph = state->graph;
-    for (uint32_t i = 0; i < state->base_inputs; i++) {
-        const alias_base *base = &state->sets.bases[i];
-        uint32_t input = state->input_of_base[i];
-        if (base->version == 0) continue;
-        if (is_subgraph)
-            FAIL(state->sets.diag, INSITU_UNSUPPORTED,
-                 "a subgraph of a control-flow operator writes its operand '%.200s'", graph->inputs[input].name);
-        TRY(check_overlap(state, input));
-        graph_output output = {.kind = RESULT_MUTATION,
-                               .arg = arg_value(state->sets.views[base->root].value),
-                               .target = input,
-                               .user_index = -1};
-        TRY(graph_add_output(graph, &output));
-    }
-    return INSITU_OK;
-}
-
-static insitu_status place_outputs(functionalizer *state, bool is_subgraph) {
-    graph *graph = state->graph;
-    graph_output *outputs = graph->outputs;
-    uint32_t count = graph->output_count;
-    for (uint32_t i = 0; i < count; i++) {
-        graph_node as_node = {.args = &outputs[i].arg, .arg_count = 1, .source = "", .name = ""};
-        TRY(read_arguments(state, &as_node));
-    }
-    graph->outputs = NULL;
-    graph->output_count = graph->output_capacity = 0;
-    TRY(keep_mutations(state, outputs, count));
-    TRY(add_mutations(state, is_subgraph));
-    for (uint32_t i = 0; i < count; i++)
-        if (outputs[i].kind == RESULT_USER) TRY(graph_add_output(graph, &outputs[i]));
-    return INSITU_OK;
+/* Refusals are reasons, which become nodes; what else goes wrong is the caller's to know. */
+static insitu_status walk(functionalizer *state, const node_id *order, uint32_t count, bool is_subgraph) {
+    TRY(add_inputs(state));
+    for (uint32_t i = 0; i < count; i++) TRY(place(state, order[i]));
+    return finish_outputs(state, order, count, is_subgraph);
 }
 
 static insitu_status functionalize_graph(graph *graph, uint32_t depth, pass_context *context, bool *out_changed) {
-    functionalizer state = {.graph = graph, .context = context};
+    functionalizer state = {.graph = graph};
     node_id *order = graph->order;
     uint32_t count = graph->order_count;
+    insitu_diag found;
     TRY(for_each_subgraph(graph, depth, context, functionalize_graph, out_changed));
-    TRY(alias_sets_init(&state.sets, graph, context->scratch, context->diag));
-    TRY(add_inputs(&state));
+    insitu_diag_init(&found);
+    TRY(alias_sets_init(&state.sets, graph, context->scratch, &found));
     graph->order = NULL;
     graph->order_count = graph->order_capacity = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        mutation mutation = mutation_of(graph, graph_node_of(graph, order[i]));
-        TRY(mutation.kind == MUTATION_NONE ? place_node(&state, order[i])
-                                           : place_mutation(&state, order[i], &mutation));
-    }
-    TRY(check_metadata(&state));
-    TRY(place_outputs(&state, depth > 0));
+    insitu_status status = walk(&state, order, count, depth > 0);
+    if (diag_complete(&found, status) != INSITU_OK) diag_set(context->diag, status, "%s", found.message);
+    insitu_diag_release(&found);
+    TRY(status);
     *out_changed = *out_changed || state.changed || !graph->functional;
     graph->functional = true;
     return INSITU_OK;

@@ -3,7 +3,7 @@
  * In: nodes higher_order.wrap_with_set_grad_enabled and wrap_with_autocast, whose subgraphs may write their operands.
  * Out: none of them; the body's nodes stand in the outer graph, in place of the wrapper, with names made unique. The
  * body's inputs become the operands, the wrapper's results the body's outputs. Wrappers in wrappers and in other
- * subgraphs are inlined too. An enabled autocast region changes what operators compute: UNSUPPORTED.
+ * subgraphs are inlined too. An enabled autocast region changes what operators compute: a refusal stands before its body.
  *
  *     %y: f32[4] = higher_order.wrap_with_set_grad_enabled(false, graph {... %c = aten.cos.default(%x) ...}, %v)
  *     -> %c: f32[4] = aten.cos.default(%v), and %y becomes %c
@@ -69,7 +69,7 @@ static uint32_t body_position(const graph_node *node) {
     return NONE;
 }
 
-static insitu_status check_wrapper(const graph *graph, const graph_node *node, uint32_t position, insitu_diag *diag) {
+static insitu_status check_wrapper(const graph_node *node, uint32_t position, insitu_diag *diag) {
     char text[NODE_TEXT_SIZE];
     node_text(node, text, sizeof(text));
     if (node->arg_count <= position || node->args[position].kind != ARG_GRAPH)
@@ -78,13 +78,15 @@ static insitu_status check_wrapper(const graph *graph, const graph_node *node, u
     if (node->arg_count - position - 1 != body->input_count || node->result_count != body->output_count)
         FAIL(diag, INSITU_FORMAT, "%s passes %u operands to a body of %u inputs and takes %u results of its %u outputs",
              text, node->arg_count - position - 1, body->input_count, node->result_count, body->output_count);
-    if (position == 4 && arg_bool(graph, &node->args[2], true))
-        FAIL(
-            diag, INSITU_UNSUPPORTED,
-            "%s enables autocast, which changes the dtypes that operators compute in; run_decompositions({}) makes the "
-            "casts explicit",
-            text);
     return INSITU_OK;
+}
+
+static insitu_status refuse_autocast(graph *graph, const graph_node *node, uint32_t position) {
+    if (position != 4 || !arg_bool(graph, &node->args[2], true)) return INSITU_OK;
+    const refusal refusal = {.node = node,
+                             .reason = "enables autocast, which changes the dtypes that operators compute in; "
+                                       "run_decompositions({}) makes the casts explicit"};
+    return emit_refused(graph, &refusal);
 }
 
 static insitu_status bind_inputs(const inliner *inliner, const graph_node *node, uint32_t position) {
@@ -155,7 +157,8 @@ static insitu_status inline_level(graph *graph, pass_context *context, bool *out
             TRY(graph_append(graph, order[i]));
             continue;
         }
-        TRY(check_wrapper(graph, &node, position, context->diag));
+        TRY(check_wrapper(&node, position, context->diag));
+        TRY(refuse_autocast(graph, &node, position));
         value_id *results;
         TRY(arena_array(context->scratch, node.result_count, sizeof(value_id), &results));
         TRY(inline_node(graph, order[i], position, context->scratch, context->diag, results));

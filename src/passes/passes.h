@@ -4,6 +4,10 @@
 
 #include "graph/graph.h"
 
+/* insitu.refused("aten.op", "why", %operand...): what a pass can't handle. network_convert lists these with the operators
+ * that have no converter. */
+#define REFUSED_TARGET "insitu.refused"
+
 typedef struct pass_context {
     graph *graph;
     arena *scratch; /* emptied after each pass */

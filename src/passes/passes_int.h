@@ -41,6 +41,17 @@ MUST_CHECK insitu_status emit_conformed(graph *graph, const conform_request *req
 /* Gives a node's absent arguments their defaults (fill_defaults.c). Errors: FORMAT. */
 MUST_CHECK insitu_status fill_node(graph *graph, node_id node, insitu_diag *diag);
 
+/* ---- what is not handled (refuse.c) ---- */
+/* UNSUPPORTED with a reason that follows an operator's name in a sentence: "writes a list of tensors". */
+insitu_status refuse(insitu_diag *diag, const char *format, ...) PRINTF_LIKE(2, 3);
+typedef struct refusal {
+    const graph_node *node; /* the operator, its name and source line */
+    const char *reason;
+    const value_id *results, *operands; /* results that nothing else gives a value; what the operator reads */
+    uint32_t result_count, operand_count;
+} refusal;
+MUST_CHECK insitu_status emit_refused(graph *graph, const refusal *refusal);
+
 /* ---- facts about nodes (node_facts.c) ---- */
 bool target_is(const graph_node *node, const char *target);
 /* The operator's name without namespace and overload ("slice" of "aten.slice.Tensor"), written to buffer. */
@@ -69,10 +80,11 @@ typedef struct view_step { /* one operator that makes a view of its first argume
     tensor_type type; /* of the view */
 } view_step;
 typedef enum alias_verdict {
-    ALIAS_FRESH, /* a tensor of its own */
-    ALIAS_SELF,  /* the argument itself, the same object */
-    ALIAS_VIEW,  /* a new object: the argument's view followed by steps (none: an alias) */
-    ALIAS_COPY   /* a tensor of its own that copy makes, the canonical form of the operator */
+    ALIAS_FRESH,   /* a tensor of its own */
+    ALIAS_SELF,    /* the argument itself, the same object */
+    ALIAS_VIEW,    /* a new object: the argument's view followed by steps (none: an alias) */
+    ALIAS_UNKNOWN, /* may be a view of any tensor argument */
+    ALIAS_COPY     /* a tensor of its own that copy makes, the canonical form of the operator */
 } alias_verdict;
 enum { MAX_STEPS = 2 };
 typedef struct alias_plan { /* of one result */
@@ -82,10 +94,13 @@ typedef struct alias_plan { /* of one result */
     emission copy;     /* its argument self is left to the caller */
     bool clones_first; /* COPY: of a contiguous clone of the argument */
 } alias_plan;
-/* operand: the recorded memory layout of the node's first tensor argument. */
+/* The tensor that a result may be a view of: the first argument, or an item of it. False: it is a view of none. */
+bool view_operand(const graph_node *node, uint32_t result, value_id *out_value);
+/* Whether the results may be views of any of the tensors that the node reads. */
+bool alias_is_unknown(const graph_node *node);
+/* operand: the recorded memory layout of view_operand's tensor. */
 MUST_CHECK insitu_status view_plan(graph *graph, const graph_node *node, uint32_t result, const tensor_type *operand,
                                    insitu_diag *diag, alias_plan *out_plan);
-bool view_first_argument(const graph_node *node, value_id *out_value);
 /* Whether a tensor of that layout can be seen with other sizes without a copy (PyTorch's rule) (view_shapes.c). */
 bool view_is_possible(sym_pool *pool, const tensor_type *operand, const tensor_type *result);
 /* The dimension that dim means, for a given rank. False: no such dimension. */
@@ -103,9 +118,15 @@ typedef struct view { /* a node of the tree of views of one base */
     const char *source;
 } view;
 typedef struct alias_base {
-    uint32_t root;    /* its view */
-    uint32_t version; /* grows with each write */
+    value_id value;    /* whose memory it is */
+    uint32_t root;     /* its view */
+    uint32_t version;  /* grows with each write */
+    graph_node writer; /* the last one, if version > 0 */
+    uint32_t spoiler;  /* the base whose write may have changed this one too: its content is not known; NONE */
 } alias_base;
+typedef struct alias_tie { /* two bases that may be views of one memory */
+    uint32_t a, b;
+} alias_tie;
 typedef struct alias_sets {
     graph *graph;
     arena *scratch;
@@ -114,6 +135,8 @@ typedef struct alias_sets {
     uint32_t view_count, view_capacity;
     alias_base *bases;
     uint32_t base_count, base_capacity;
+    alias_tie *ties;
+    uint32_t tie_count, tie_capacity;
     uint32_t *object_of;  /* by value: the tensor object that it names, itself a value's index; NONE: not a tensor */
     uint32_t *view_of;    /* by object */
     uint32_t value_count; /* of the graph before the pass: values made later are not tracked */
@@ -121,6 +144,8 @@ typedef struct alias_sets {
 MUST_CHECK insitu_status alias_sets_init(alias_sets *sets, graph *graph, arena *scratch, insitu_diag *diag);
 /* value is a tensor with memory of its own; content holds it now. */
 MUST_CHECK insitu_status alias_add_base(alias_sets *sets, value_id value, value_id content);
+/* The bases of both may share memory, it is not known how: what one holds is not known once the other is written. */
+MUST_CHECK insitu_status alias_tie_bases(alias_sets *sets, uint32_t a, uint32_t b);
 /* The view that step makes of parent (found or made). value: its content now, or NO_VALUE. */
 MUST_CHECK insitu_status alias_add_view(alias_sets *sets, uint32_t parent, const view_step *step, const char *source,
                                         uint32_t *out_view);
@@ -130,7 +155,8 @@ static inline view *alias_view_of(const alias_sets *sets, value_id value) {
 static inline uint32_t alias_view_index(const alias_sets *sets, value_id value) {
     return sets->view_of[sets->object_of[value.index]];
 }
-/* The newest content of a view, derived again from its base if that was written since. wanted: the value to derive into
+/* The newest content of a view, derived again from its base if that was written since; refused (UNSUPPORTED) if that is
+ * not known. wanted: the value to derive into
  * if something must be derived, or NO_VALUE. */
 MUST_CHECK insitu_status alias_read(alias_sets *sets, uint32_t view, value_id wanted, const char *source,
                                     value_id *out_value);
@@ -152,6 +178,22 @@ MUST_CHECK insitu_status view_inverse(graph *graph, const inverse_request *reque
 MUST_CHECK insitu_status unfold_inverse(graph *graph, const inverse_request *request, insitu_diag *diag,
                                         value_id *out_value);
 bool view_inverse_needs_parent(const view_step *step); /* whether before is read */
+
+/* ---- functionalize (functionalize.c, mutation_outputs.c) ---- */
+typedef struct functionalizer {
+    alias_sets sets; /* its diag takes refusals' reasons */
+    graph *graph;
+    uint32_t *input_of_base; /* by base: the graph input; bases past base_inputs are none */
+    uint32_t base_inputs;
+    bool changed;
+} functionalizer;
+/* Gives the node's arguments the newest content. Their views must be known before: node->args is changed. */
+MUST_CHECK insitu_status read_arguments(functionalizer *state, const graph_node *node);
+/* The first input that names the same stored tensor as input number index, or index. */
+uint32_t stored_first_name(const graph *graph, uint32_t index);
+/* order: the nodes as they were before. */
+MUST_CHECK insitu_status finish_outputs(functionalizer *state, const node_id *order, uint32_t order_count,
+                                        bool is_subgraph);
 
 /* ---- in-place operators (mutation_twins.c) ---- */
 typedef enum mutation_kind {

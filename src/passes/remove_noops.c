@@ -62,7 +62,7 @@ static insitu_status find_uses(noops *state, arena *scratch) {
         value_id operand;
         if (is_strided(node)) graph_visit_args(node, mark, &state->strided);
         bool looks = node->result_count == 1 && (is_view(node) || is_copy(node) || is_alias(node));
-        if (looks && bitset_has(&state->escapes, node->results[0].index) && view_first_argument(node, &operand))
+        if (looks && bitset_has(&state->escapes, node->results[0].index) && view_operand(node, 0, &operand))
             bitset_add(&state->escapes, operand.index);
     }
     return INSITU_OK;
@@ -76,7 +76,7 @@ static bool is_of_state(const noops *state, value_id value) {
         if (producer.index == NONE) return true;
         const graph_node *node = graph_node_of(state->graph, producer);
         bool looks = node->result_count == 1 && (is_view(node) || is_alias(node) || is_copy(node));
-        if (!looks || !view_first_argument(node, &value)) return false;
+        if (!looks || !view_operand(node, 0, &value)) return false;
     }
     return false;
 }
@@ -146,7 +146,7 @@ static bool is_reshape(const graph_node *node) {
 static value_id reshaped_back(const graph *graph, const graph_node *node) {
     const tensor_type *type = &graph_value_of(graph, node->results[0])->type;
     value_id operand;
-    while (is_reshape(node) && node->result_count == 1 && view_first_argument(node, &operand)) {
+    while (is_reshape(node) && node->result_count == 1 && view_operand(node, 0, &operand)) {
         const graph_value *value = graph_value_of(graph, operand);
         if (value->type.dtype != type->dtype) break;
         if (shape_same(&value->type.shape, &type->shape)) return operand;
@@ -184,7 +184,7 @@ static bool scatters_back(const graph *graph, const graph_node *node, const char
 static value_id replacement_of(const noops *state, const graph_node *node) {
     const graph *graph = state->graph;
     value_id operand;
-    if (node->result_count != 1 || !view_first_argument(node, &operand)) return NO_VALUE;
+    if (node->result_count != 1 || !view_operand(node, 0, &operand)) return NO_VALUE;
     if (graph_value_of(graph, node->results[0])->kind != VALUE_TENSOR) return NO_VALUE;
     if (is_alias(node)) return operand;
     if (is_copy(node)) return copy_changes_nothing(state, node, operand) ? operand : NO_VALUE;

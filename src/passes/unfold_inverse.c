@@ -16,10 +16,8 @@ typedef struct unfolding {
     sym count; /* of windows */
 } unfolding;
 
-static insitu_status refuse(const unfolding *work, const char *why) {
-    char text[NODE_TEXT_SIZE];
-    FAIL(work->diag, INSITU_UNSUPPORTED, "%s writes through a view made by %s, %s",
-         node_text(work->request->writer, text, sizeof(text)), work->request->step->target, why);
+static insitu_status refuse_view(const unfolding *work, const char *why) {
+    return refuse(work->diag, "writes through a view made by %s, %s", work->request->step->target, why);
 }
 
 /* A node on value whose result is dense and has those sizes. */
@@ -137,10 +135,10 @@ insitu_status unfold_inverse(graph *graph, const inverse_request *request, insit
     if (request->step->arg_count < 4 || !arg_constant(graph, &args[1], &dim) ||
         !arg_constant(graph, &args[2], &work.size) || !arg_constant(graph, &args[3], &work.step) ||
         !wrap_dim(dim, work.rank, &work.dim) || work.rank == 0 || request->step->type.shape.rank != work.rank + 1)
-        return refuse(&work, "whose windows are not constant");
+        return refuse_view(&work, "whose windows are not constant");
     work.count = request->step->type.shape.sizes[work.dim];
     bool is_single = sym_constant(graph->symbols, work.count, &count) && count == 1;
-    if (work.size > work.step && !is_single) return refuse(&work, "whose windows overlap");
+    if (work.size > work.step && !is_single) return refuse_view(&work, "whose windows overlap");
     shape windows;
     value_id ordered;
     TRY(emit_ordered(&work, &ordered, &windows));

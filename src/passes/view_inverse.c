@@ -18,10 +18,8 @@ static const graph_arg *step_arg(const view_step *step, const char *name) {
     return position == NONE ? NULL : &step->args[position];
 }
 
-static insitu_status refuse(const inverse_request *request, insitu_diag *diag, const char *why) {
-    char text[NODE_TEXT_SIZE];
-    FAIL(diag, INSITU_UNSUPPORTED, "%s writes through a view made by %s, %s",
-         node_text(request->writer, text, sizeof(text)), request->step->target, why);
+static insitu_status refuse_view(const inverse_request *request, insitu_diag *diag, const char *why) {
+    return refuse(diag, "writes through a view made by %s, %s", request->step->target, why);
 }
 
 /* A scatter with the step's own arguments, by name. */
@@ -90,12 +88,13 @@ static insitu_status inverse_permute(graph *graph, const inverse_request *reques
     const graph_arg *dims = step_arg(request->step, "dims");
     uint32_t rank = request->parent->shape.rank;
     int64_t back[MAX_RANK] = {0};
-    if (dims->kind != ARG_LIST || dims->list.count != rank) return refuse(request, diag, "whose dimensions don't fit");
+    if (dims->kind != ARG_LIST || dims->list.count != rank)
+        return refuse_view(request, diag, "whose dimensions don't fit");
     for (uint32_t i = 0; i < rank; i++) {
         int64_t dim;
         uint32_t wrapped;
         if (!arg_constant(graph, &dims->list.items[i], &dim) || !wrap_dim(dim, rank, &wrapped))
-            return refuse(request, diag, "whose dimensions don't fit");
+            return refuse_view(request, diag, "whose dimensions don't fit");
         back[wrapped] = i;
     }
     named_arg arg = {"dims", {0}};
@@ -109,7 +108,7 @@ static insitu_status inverse_unsqueeze(graph *graph, const inverse_request *requ
     uint32_t wrapped;
     if (!arg_constant(graph, step_arg(request->step, "dim"), &dim) ||
         !wrap_dim(dim, request->step->type.shape.rank, &wrapped))
-        return refuse(request, diag, "whose dimension doesn't fit");
+        return refuse_view(request, diag, "whose dimension doesn't fit");
     named_arg arg = {"dim", arg_of_int(graph, wrapped)};
     return emit_back(graph, request, "aten.squeeze.dim", &arg, 1, diag, out_value);
 }
@@ -143,7 +142,7 @@ static insitu_status inverse_expand(graph *graph, const inverse_request *request
     sym_pool *pool = graph->symbols;
     if (sym_is_eq(pool, shape_numel(pool, &request->parent->shape), shape_numel(pool, &request->step->type.shape)) !=
         TRUTH_TRUE)
-        return refuse(request, diag, "which shows the same element several times");
+        return refuse_view(request, diag, "which shows the same element several times");
     return inverse_view(graph, request, diag, out_value);
 }
 
@@ -207,5 +206,5 @@ insitu_status view_inverse(graph *graph, const inverse_request *request, insitu_
     for (size_t i = 0; i < COUNT_OF(inverses); i++)
         if (strcmp(request->step->target, inverses[i].target) == 0)
             return inverses[i].inverse(graph, request, diag, out_value);
-    return refuse(request, diag, "which can be read and not written through");
+    return refuse_view(request, diag, "which can be read and not written through");
 }

@@ -27,11 +27,20 @@ typedef enum alias_rule {
     RULE_SWAP_LAST,  /* the last two dimensions swapped */
     RULE_SWAP_NAMED, /* two dimensions swapped */
     RULE_NARROW,
-    RULE_PARTS, /* result k is a slice along dim */
+    RULE_PARTS,        /* result k is a slice along dim */
+    RULE_PARTS_ACROSS, /* hsplit: along dimension 1, of a vector 0 */
+    RULE_PARTS_DOWN,   /* vsplit: along dimension 0 */
+    RULE_PARTS_DEEP,   /* dsplit: along dimension 2 */
     RULE_UNBIND,
     RULE_REAL_PART,
     RULE_IMAGINARY,
-    RULE_IF_REAL /* an alias of a real tensor, else a view of its own kind */
+    RULE_IF_REAL,      /* an alias of a real tensor, else a view of its own kind */
+    RULE_SAME_SIZES,   /* the argument itself if the sizes stay */
+    RULE_ITEMS_VIEW,   /* result k is item k of a list with other sizes */
+    RULE_ITEMS_EXPAND, /* ... expanded */
+    RULE_GRID,         /* ... along a dimension of its own */
+    RULE_LONE_ITEM,    /* may be a view of a list's only item */
+    RULE_UNKNOWN       /* may be a view */
 } alias_rule;
 
 static const struct {
@@ -101,24 +110,79 @@ static const struct {
     {"aten.unsafe_split_with_sizes.default", RULE_PARTS},
     {"aten.unsafe_chunk.default", RULE_PARTS},
     {"aten.unbind.int", RULE_UNBIND},
+    {"aten.hsplit.int", RULE_PARTS_ACROSS},
+    {"aten.hsplit.array", RULE_PARTS_ACROSS},
+    {"aten.vsplit.int", RULE_PARTS_DOWN},
+    {"aten.vsplit.array", RULE_PARTS_DOWN},
+    {"aten.dsplit.int", RULE_PARTS_DEEP},
+    {"aten.dsplit.array", RULE_PARTS_DEEP},
+    {"aten.sum_to_size.default", RULE_SAME_SIZES},
+    {"aten.to_dense.default", RULE_CAST},
+    {"aten.atleast_1d.Sequence", RULE_ITEMS_VIEW},
+    {"aten.atleast_2d.Sequence", RULE_ITEMS_VIEW},
+    {"aten.atleast_3d.Sequence", RULE_ITEMS_VIEW},
+    {"aten.broadcast_tensors.default", RULE_ITEMS_EXPAND},
+    {"aten.meshgrid.default", RULE_GRID},
+    {"aten.meshgrid.indexing", RULE_GRID},
+    {"aten.einsum.default", RULE_LONE_ITEM},
+    {"aten.cartesian_prod.default", RULE_LONE_ITEM},
 };
 
-bool view_first_argument(const graph_node *node, value_id *out_value) {
-    if (!node->schema || !node->arg_count || node->args[0].kind != ARG_VALUE) return false;
-    *out_value = node->args[0].value;
+/* Operators whose results may be views of what they read though their schemas don't say so, save those above. Found by
+ * running every operator of PyTorch (scripts/find_unmarked_views.py). */
+static const char *const unmarked[] = {
+#define UNMARKED_VIEW(target) target,
+#include "passes/unmarked_views.def"
+#undef UNMARKED_VIEW
+};
+
+static bool is_unmarked_view(const graph_node *node) {
+    for (size_t i = 0; i < COUNT_OF(unmarked); i++)
+        if (target_is(node, unmarked[i])) return true;
+    return false;
+}
+
+/* Of an operator that the tables lack its schema tells: a result that aliases the first argument, and is no list, is a
+ * view that the operator itself makes; of any other alias it is not known which part it is. */
+static alias_rule rule_of(const graph_node *node) {
+    const op_schema *schema = node->schema;
+    for (size_t i = 0; i < COUNT_OF(rules); i++)
+        if (target_is(node, rules[i].target)) return rules[i].rule;
+    if (is_unmarked_view(node)) return RULE_UNKNOWN;
+    if (!schema || schema->arg_count == 0) return RULE_FRESH;
+    for (uint32_t i = 0; i < schema->return_count; i++) {
+        const schema_return *result = &schema->returns[i];
+        if (!result->alias || (result->flags & SCHEMA_WRITES)) continue;
+        bool is_plain =
+            schema->return_count == 1 && !(result->flags & SCHEMA_LIST) && schema->args[0].alias == result->alias;
+        return is_plain ? RULE_AS_IS : RULE_UNKNOWN;
+    }
+    return RULE_FRESH;
+}
+
+static bool takes_items(alias_rule rule) {
+    return rule == RULE_ITEMS_VIEW || rule == RULE_ITEMS_EXPAND || rule == RULE_GRID;
+}
+
+bool view_operand(const graph_node *node, uint32_t result, value_id *out_value) {
+    *out_value = NO_VALUE;
+    if (!node->schema || !node->arg_count) return false;
+    const graph_arg *arg = &node->args[0];
+    if (arg->kind == ARG_LIST && takes_items(rule_of(node))) {
+        if (result >= arg->list.count) return false;
+        arg = &arg->list.items[result];
+    }
+    if (arg->kind != ARG_VALUE) return false;
+    *out_value = arg->value;
     return true;
 }
 
-/* Of an operator that the table lacks: a view if its schema says that the result aliases the first argument. */
-static alias_rule rule_of(const graph_node *node) {
-    for (size_t i = 0; i < COUNT_OF(rules); i++)
-        if (target_is(node, rules[i].target)) return rules[i].rule;
-    const op_schema *schema = node->schema;
-    if (!schema || schema->return_count != 1 || schema->arg_count == 0) return RULE_FRESH;
-    const schema_return *result = &schema->returns[0];
-    bool is_view =
-        result->alias && !(result->flags & (SCHEMA_WRITES | SCHEMA_LIST)) && schema->args[0].alias == result->alias;
-    return is_view ? RULE_AS_IS : RULE_FRESH;
+bool alias_is_unknown(const graph_node *node) {
+    alias_rule rule = rule_of(node);
+    for (uint32_t i = 0; i < node->arg_count && rule == RULE_LONE_ITEM; i++)
+        if (node->args[i].kind == ARG_LIST && node->schema->args[i].type == SCHEMA_TENSOR)
+            return node->args[i].list.count == 1;
+    return rule == RULE_UNKNOWN;
 }
 
 /* ---- steps and copies ---- */
@@ -283,14 +347,14 @@ static insitu_status plan_unbind(graph *graph, const graph_node *node, uint32_t 
 
 /* Result k lies after the results before it, by their recorded sizes. tensor_split's indices may overlap or go back:
  * recorded sizes then don't add up, and the bounds are taken from the list. */
-static insitu_status plan_part(graph *graph, const graph_node *node, uint32_t result, const tensor_type *type,
-                               alias_plan *plan, insitu_diag *diag) {
+static insitu_status plan_part(graph *graph, const graph_node *node, alias_rule rule, uint32_t result,
+                               const tensor_type *type, alias_plan *plan, insitu_diag *diag) {
     const graph_arg *dim_arg = graph_arg_of(graph, node, "dim");
-    int64_t dim_number;
+    int64_t dim_number = rule == RULE_PARTS_DEEP ? 2 : rule == RULE_PARTS_ACROSS && type->shape.rank > 1 ? 1 : 0;
     uint32_t dim;
     char text[NODE_TEXT_SIZE];
-    if (!arg_constant(graph, dim_arg, &dim_number) || !wrap_dim(dim_number, type->shape.rank, &dim) ||
-        !type->shape.rank)
+    if ((rule == RULE_PARTS && !arg_constant(graph, dim_arg, &dim_number)) ||
+        !wrap_dim(dim_number, type->shape.rank, &dim) || !type->shape.rank)
         FAIL(diag, INSITU_FORMAT, "%s splits a dimension that its operand lacks", node_text(node, text, sizeof(text)));
     sym start = sym_int(graph->symbols, 0), end;
     const graph_arg *indices = graph_arg_of(graph, node, "indices");
@@ -304,7 +368,7 @@ static insitu_status plan_part(graph *graph, const graph_node *node, uint32_t re
         }
         end = sym_add(graph->symbols, start, type->shape.sizes[dim]);
     }
-    return add_slice(graph, plan, type, *dim_arg, start, end);
+    return add_slice(graph, plan, type, arg_of_int(graph, dim_number), start, end);
 }
 
 static insitu_status plan_narrow(graph *graph, const graph_node *node, const tensor_type *type, alias_plan *plan) {
@@ -321,14 +385,14 @@ static insitu_status plan_narrow(graph *graph, const graph_node *node, const ten
 /* ---- complex tensors ---- */
 
 static insitu_status plan_component(graph *graph, const tensor_type *operand, const tensor_type *type, int64_t index,
-                                    alias_plan *plan) {
+                                    alias_plan *plan, insitu_diag *diag) {
     if (!dtype_is_complex(operand->dtype)) {
         plan->verdict = ALIAS_SELF;
         return INSITU_OK;
     }
     tensor_type pairs = {.dtype = type->dtype, .shape = operand->shape, .offset = operand->offset};
     sym two = sym_int(graph->symbols, 2);
-    if (operand->shape.rank == MAX_RANK) return INSITU_UNSUPPORTED;
+    if (operand->shape.rank == MAX_RANK) return refuse(diag, "is a part of a tensor of rank %d", MAX_RANK);
     for (uint32_t i = 0; i < operand->shape.rank; i++)
         pairs.strides[i] = sym_mul(graph->symbols, operand->strides[i], two);
     pairs.offset = sym_mul(graph->symbols, operand->offset, two);
@@ -356,6 +420,24 @@ static insitu_status plan_expand(graph *graph, const tensor_type *operand, const
     return add_step(graph, plan, "aten.expand.default", type, args, COUNT_OF(args));
 }
 
+/* Item k of meshgrid's list lies along dimension k of every result, by indexing "xy" the first two swapped. */
+static insitu_status plan_grid(graph *graph, const graph_node *node, uint32_t result, const tensor_type *operand,
+                               const tensor_type *type, alias_plan *plan) {
+    const graph_arg *indexing = graph_arg_of(graph, node, "indexing");
+    bool swaps = indexing && indexing->kind == ARG_STRING && strcmp(indexing->string, "xy") == 0 &&
+                 type->shape.rank > 1 && result < 2;
+    const uint32_t dim = swaps ? 1 - result : result;
+    if (dim >= type->shape.rank) return INSITU_INTERNAL;
+    tensor_type line = {.dtype = type->dtype, .shape.rank = type->shape.rank, .offset = type->offset};
+    for (uint32_t i = 0; i < line.shape.rank; i++) {
+        line.shape.sizes[i] = sym_int(graph->symbols, 1);
+        line.strides[i] = type->strides[i];
+    }
+    line.shape.sizes[dim] = operand->shape.rank ? operand->shape.sizes[0] : sym_int(graph->symbols, 1);
+    if (!shape_same(&operand->shape, &line.shape)) TRY(add_view(graph, plan, &line));
+    return plan_expand(graph, &line, type, plan);
+}
+
 static insitu_status plan_dims(graph *graph, const graph_node *node, alias_rule rule, const tensor_type *type,
                                alias_plan *plan, insitu_diag *diag) {
     uint32_t order[MAX_RANK];
@@ -377,8 +459,18 @@ insitu_status view_plan(graph *graph, const graph_node *node, uint32_t result, c
     case RULE_ALIAS: out_plan->verdict = ALIAS_VIEW; break;
     case RULE_AS_IS: return plan_as_is(graph, node, type, out_plan);
     case RULE_RESHAPE: return plan_reshape(graph, operand, type, false, out_plan);
+    case RULE_ITEMS_VIEW:
     case RULE_VIEW: return plan_reshape(graph, operand, type, true, out_plan);
+    case RULE_ITEMS_EXPAND:
     case RULE_EXPAND: return plan_expand(graph, operand, type, out_plan);
+    case RULE_GRID: return plan_grid(graph, node, result, operand, type, out_plan);
+    case RULE_SAME_SIZES:
+        if (shape_same(&operand->shape, &type->shape)) out_plan->verdict = ALIAS_SELF;
+        break;
+    case RULE_LONE_ITEM:
+    case RULE_UNKNOWN:
+        if (alias_is_unknown(node)) out_plan->verdict = ALIAS_UNKNOWN;
+        break;
     case RULE_CONTIGUOUS: plan_contiguous(graph, node, operand, type, out_plan); break;
     case RULE_CAST: plan_cast(graph, node, operand, type, false, out_plan); break;
     case RULE_CAST_COPY: plan_cast(graph, node, operand, type, true, out_plan); break;
@@ -391,10 +483,13 @@ insitu_status view_plan(graph *graph, const graph_node *node, uint32_t result, c
     case RULE_SWAP_LAST:
     case RULE_SWAP_NAMED: return plan_dims(graph, node, rule, type, out_plan, diag);
     case RULE_NARROW: return plan_narrow(graph, node, type, out_plan);
-    case RULE_PARTS: return plan_part(graph, node, result, type, out_plan, diag);
+    case RULE_PARTS:
+    case RULE_PARTS_ACROSS:
+    case RULE_PARTS_DOWN:
+    case RULE_PARTS_DEEP: return plan_part(graph, node, rule, result, type, out_plan, diag);
     case RULE_UNBIND: return plan_unbind(graph, node, result, type, out_plan);
-    case RULE_REAL_PART: return plan_component(graph, operand, type, 0, out_plan);
-    case RULE_IMAGINARY: return plan_component(graph, operand, type, 1, out_plan);
+    case RULE_REAL_PART: return plan_component(graph, operand, type, 0, out_plan, diag);
+    case RULE_IMAGINARY: return plan_component(graph, operand, type, 1, out_plan, diag);
     case RULE_IF_REAL:
         if (!dtype_is_complex(operand->dtype))
             out_plan->verdict = ALIAS_SELF;
