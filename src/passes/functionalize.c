@@ -314,14 +314,11 @@ static insitu_status place_metadata(functionalizer *state, const graph_node *nod
     return name_object(state, node->results[0], self);
 }
 
-/* The twin's arguments, by name, from the node's. */
+/* The twin's arguments from the node's. What a normalisation's twin takes has the same names. */
 static insitu_status twin_arguments(functionalizer *state, const graph_node *node, const op_schema *twin,
                                     graph_arg **out_args) {
     TRY(arena_array(graph_arena(state->graph), twin->arg_count, sizeof(graph_arg), out_args));
-    for (uint32_t i = 0; i < twin->arg_count; i++) {
-        const graph_arg *from = graph_arg_of(state->graph, node, twin->args[i].name);
-        if (from) (*out_args)[i] = *from;
-    }
+    for (uint32_t i = 0; i < twin->arg_count; i++) (*out_args)[i] = twin_argument(node, &twin->args[i]);
     return INSITU_OK;
 }
 

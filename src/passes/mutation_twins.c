@@ -1,6 +1,7 @@
 /* In-place operators and their functional twins.
  *
- *     aten.NAME_.OVERLOAD(self, ...)          aten.NAME.OVERLOAD, whose result is self's new content
+ *     aten.NAME_.OVERLOAD(self, ...)          the overload of NAME with the same arguments; its result is self's new
+ *                                             content
  *     aten.NAME.OVERLOAD(..., out)            the overload of NAME with the same arguments but out
  *     aten.t_.default and the like            change which view the object is, by aten.t.default
  *     aten.batch_norm.default in training     aten._native_batch_norm_legit_functional.default: writes its running
@@ -66,41 +67,70 @@ static bool stem_in(const char *stem, const char *const *stems, size_t count) {
     return false;
 }
 
-static const op_schema *twin_of_stem(const char *stem, const char *overload) {
-    char target[128];
+/* The operator that the in-place one is named after, "aten.add." of "aten.add_.Tensor"; of an out= one its own name. */
+static bool twin_prefix(const op_schema *schema, char *prefix, size_t size) {
+    char stem[64];
+    target_stem(schema->target, stem, sizeof(stem));
     size_t length = strlen(stem);
-    if (strncmp(stem, "__i", 3) == 0) {
-        snprintf(target, sizeof(target), "aten.__%s.%s", stem + 3, overload);
-    } else {
-        if (length < 2 || stem[length - 1] != '_') return NULL;
-        snprintf(target, sizeof(target), "aten.%.*s.%s", (int)(length - 1), stem, overload);
-    }
-    return schema_find(target);
+    if (!(schema->args[0].flags & SCHEMA_WRITES))
+        snprintf(prefix, size, "aten.%s.", stem);
+    else if (strncmp(stem, "__i", 3) == 0)
+        snprintf(prefix, size, "aten.__%s.", stem + 3);
+    else if (length > 1 && stem[length - 1] == '_')
+        snprintf(prefix, size, "aten.%.*s.", (int)(length - 1), stem);
+    else
+        return false;
+    return true;
 }
 
-/* Whether twin takes what schema takes but the arguments that schema writes. */
+static bool is_list(const schema_arg *arg) { return arg->flags & SCHEMA_LIST; }
+
+/* The argument of schema that a twin's argument takes: that of its name, save that what an operator calls self in place
+ * may be called input elsewhere (dropout). NONE: there is none of its type. */
+static uint32_t argument_for(const op_schema *schema, const schema_arg *taken) {
+    uint32_t position = schema_arg_index(schema, taken->name);
+    if (position == NONE && strcmp(taken->name, "input") == 0) position = schema_arg_index(schema, "self");
+    if (position == NONE) return NONE;
+    const schema_arg *arg = &schema->args[position];
+    return arg->type == taken->type && is_list(arg) == is_list(taken) ? position : NONE;
+}
+
+/* Whether twin takes the same arguments, but those that schema writes past the first, and gives what schema writes. */
 static bool takes_the_same(const op_schema *schema, const op_schema *twin) {
-    uint32_t taken = 0;
+    uint32_t given = 0, written = 0, taken = 0;
     for (uint32_t i = 0; i < schema->arg_count; i++) {
-        const schema_arg *arg = &schema->args[i];
-        if (arg->flags & SCHEMA_WRITES) continue;
-        if (taken == twin->arg_count || strcmp(twin->args[taken].name, arg->name) != 0 ||
-            twin->args[taken].type != arg->type)
-            return false;
+        bool is_written = schema->args[i].flags & SCHEMA_WRITES;
+        written += is_written;
+        given += !is_written || i == 0;
+    }
+    for (uint32_t i = 0; i < twin->arg_count; i++) {
+        uint32_t position = argument_for(schema, &twin->args[i]);
+        if (position == NONE || (position > 0 && (schema->args[position].flags & SCHEMA_WRITES))) return false;
         taken++;
     }
-    return taken == twin->arg_count && twin->return_count == schema->return_count;
+    for (uint32_t i = 0; i < written && i < twin->return_count; i++)
+        if (twin->returns[i].type != SCHEMA_TENSOR || (twin->returns[i].flags & SCHEMA_LIST)) return false;
+    return taken == given && twin->return_count >= written;
 }
 
-static const op_schema *twin_of_out(const op_schema *schema) {
+/* By the signature, among the overloads: pow_.Scalar(Tensor, Scalar) is pow.Tensor_Scalar, not pow.Scalar(Scalar,
+ * Tensor). An overload of the same name goes first. */
+const op_schema *functional_twin(const op_schema *schema) {
+    char prefix[80], same[160];
     const char *overload = strrchr(schema->target, '.');
-    size_t length = overload ? (size_t)(overload - schema->target) + 1 : 0;
-    for (uint32_t i = 0; schema_row(i); i++) {
-        const op_schema *row = schema_row(i);
-        if (!row->writes && strncmp(row->target, schema->target, length) == 0 && takes_the_same(schema, row))
-            return row;
-    }
+    if (schema->arg_count == 0 || !overload || !twin_prefix(schema, prefix, sizeof(prefix))) return NULL;
+    snprintf(same, sizeof(same), "%s%s", prefix, overload + 1);
+    const op_schema *twin = schema_find(same);
+    if (twin && !twin->writes && takes_the_same(schema, twin)) return twin;
+    const size_t length = strlen(prefix);
+    for (uint32_t i = 0; (twin = schema_row(i)) != NULL; i++)
+        if (!twin->writes && strncmp(twin->target, prefix, length) == 0 && takes_the_same(schema, twin)) return twin;
     return NULL;
+}
+
+graph_arg twin_argument(const graph_node *node, const schema_arg *taken) {
+    uint32_t position = argument_for(node->schema, taken);
+    return position == NONE ? (graph_arg){0} : node->args[position];
 }
 
 static mutation refused(const char *why) { return (mutation){.kind = MUTATION_REFUSED, .why = why}; }
@@ -123,17 +153,15 @@ static mutation statistics_of(const graph *graph, const graph_node *node, size_t
 
 static mutation twin_mutation(const graph_node *node, const op_schema *twin) {
     mutation found = {.kind = MUTATION_TWIN, .twin = twin};
-    if (!twin) return refused("writes its argument and has no functional counterpart");
     for (uint32_t i = 0; i < node->schema->arg_count; i++) {
         if (!(node->schema->args[i].flags & SCHEMA_WRITES)) continue;
-        if (node->schema->args[i].flags & SCHEMA_LIST) return refused("writes a list of tensors");
+        if (is_list(&node->schema->args[i])) return refused("writes a list of tensors");
         if (found.written_count == COUNT_OF(found.written)) return refused("writes many arguments");
         found.written[found.written_count] = i;
         found.results[found.written_count] = found.written_count;
         found.written_count++;
     }
-    if (found.written_count > twin->return_count) return refused("writes more arguments than its counterpart returns");
-    return found;
+    return twin ? found : refused("writes its argument and has no functional counterpart");
 }
 
 static bool resizes(const graph *graph, const graph_node *node) {
@@ -150,19 +178,15 @@ mutation mutation_of(const graph *graph, const graph_node *node) {
     if (!node->schema->writes) return (mutation){.kind = MUTATION_NONE};
     if (target_is(node, "aten.copy_.default")) return (mutation){.kind = MUTATION_COPY};
     char stem[64];
-    const char *overload = strrchr(node->target, '.');
     target_stem(node->target, stem, sizeof(stem));
-    overload = overload ? overload + 1 : "";
     if (stem_in(stem, nothing_stems, COUNT_OF(nothing_stems))) return (mutation){.kind = MUTATION_NOTHING};
     if (stem_in(stem, resizing_stems, COUNT_OF(resizing_stems))) {
         bool is_plain = strncmp(stem, "resize_", 7) == 0 && !resizes(graph, node);
         return is_plain ? (mutation){.kind = MUTATION_NOTHING} : refused("gives its argument other memory or sizes");
     }
-    const op_schema *twin = twin_of_stem(stem, overload);
+    const op_schema *twin = functional_twin(node->schema);
     if (stem_in(stem, metadata_stems, COUNT_OF(metadata_stems)))
         return twin ? (mutation){.kind = MUTATION_METADATA, .twin = twin} : refused("changes its argument's view");
-    bool writes_first = node->schema->arg_count && (node->schema->args[0].flags & SCHEMA_WRITES);
-    if (!writes_first && !twin) twin = twin_of_out(node->schema);
     return twin_mutation(node, twin);
 }
 

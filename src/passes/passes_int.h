@@ -213,6 +213,10 @@ typedef struct mutation {
     const char *why; /* REFUSED */
 } mutation;
 mutation mutation_of(const graph *graph, const graph_node *node);
+/* The operator that computes what schema's writes, by name and signature; NULL: there is none. */
+const op_schema *functional_twin(const op_schema *schema);
+/* What a twin's argument is given of a node that has a twin. */
+graph_arg twin_argument(const graph_node *node, const schema_arg *taken);
 /* The dtype that the twin computes in, where self is written with operands of the node's other arguments. */
 dtype mutation_result_dtype(const graph *graph, const graph_node *node, const mutation *mutation, dtype written);
 
