@@ -17,12 +17,13 @@ static insitu_status cast_parts(converter *c, tensor_id *parts, uint32_t count) 
     return INSITU_OK;
 }
 
-static insitu_status take_parts(converter *c, tensor_id **out, uint32_t *out_count) {
+insitu_status take_parts(converter *c, tensor_id **out, uint32_t *out_count) {
     TRY(take_tensors(c, "tensors", out, out_count));
     for (uint32_t i = 0; i < *out_count; i++) {
         if ((*out)[i].index == NONE) return convert_fail(c, INSITU_FORMAT, "a part is None");
     }
-    return *out_count ? INSITU_OK : convert_fail(c, INSITU_FORMAT, "no parts");
+    if (*out_count == 0) return convert_fail(c, INSITU_FORMAT, "no parts");
+    return cast_parts(c, *out, *out_count);
 }
 
 /* One-dimensional parts of no elements are left out, whatever the rank of the others. */
@@ -31,7 +32,6 @@ insitu_status convert_cat(converter *c, int32_t param) {
     tensor_id *parts, result;
     uint32_t count, kept = 0, dim;
     TRY(take_parts(c, &parts, &count));
-    TRY(cast_parts(c, parts, count));
     tensor_id first = parts[0];
     for (uint32_t i = 0; i < count; i++) {
         if (rank_of(c, parts[i]) == 1 && is_int_constant(c, size_of(c, parts[i], 0), 0)) continue;
@@ -49,7 +49,6 @@ insitu_status convert_stack(converter *c, int32_t param) {
     tensor_id *parts, result;
     uint32_t count, dim;
     TRY(take_parts(c, &parts, &count));
-    TRY(cast_parts(c, parts, count));
     TRY(take_dim(c, "dim", 0, rank_of(c, parts[0]) + 1, &dim));
     for (uint32_t i = 0; i < count; i++) {
         if (rank_of(c, parts[i]) < dim) return convert_fail(c, INSITU_FORMAT, "parts of different rank");

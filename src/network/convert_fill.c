@@ -1,6 +1,8 @@
 /* Factories: full, zeros, ones, empty and their forms, fill, arange, linspace. */
 #include "network/convert_int.h"
 
+#include <math.h>
+
 static dtype default_dtype(const converter *c, sym value) {
     sym_kind kind = sym_kind_of(c->pool, value);
     return kind == SYM_KIND_FLOAT ? DTYPE_F32 : kind == SYM_KIND_BOOL ? DTYPE_BOOL : DTYPE_I64;
@@ -164,6 +166,18 @@ insitu_status convert_arange(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
+/* True if a number between the bounds is whole, so that last bits decide what it is cut to. */
+static bool falls_on_whole(double start, double end, int64_t steps) {
+    int64_t span = (int64_t)fabs(end - start), gaps = steps - 1;
+    if (gaps < 1 || span % gaps == 0) return false;
+    while (gaps) {
+        int64_t rest = span % gaps;
+        span = gaps;
+        gaps = rest;
+    }
+    return span > 1; /* what divides both */
+}
+
 /* The first half counts up from start, the second down from end. */
 insitu_status convert_linspace(converter *c, int32_t param) {
     (void)param;
@@ -175,13 +189,20 @@ insitu_status convert_linspace(converter *c, int32_t param) {
     TRY(take_float(c, "end", 0, &end));
     TRY(take_int(c, "steps", 0, &steps));
     TRY(take_dtype(c, "dtype", DTYPE_F32, &type));
-    if (!dtype_is_float(type)) return convert_unsupported(c, "dtype %s", dtype_name(type));
     if (steps < 0) return convert_fail(c, INSITU_FORMAT, "%lld steps", (long long)steps);
+    dtype wanted = type;
+    if (!dtype_is_float(type)) { /* of whole bounds, cut to whole numbers at the end */
+        type = DTYPE_F64;
+        start = trunc(start);
+        end = trunc(end);
+        if (!(fabs(end - start) < 0x1p53) || falls_on_whole(start, end, steps)) {
+            return convert_unsupported(c, "whole numbers whose last bits decide");
+        }
+    }
     sym zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
     if (steps <= 1) {
         TRY(emit_iota(c, type, sym_int(c->pool, steps), sym_float(c->pool, start), one, &parts[0]));
-        set_only_result(c, parts[0]);
-        return INSITU_OK;
+        return finish_wide(c, parts[0], wanted);
     }
     double step = type == DTYPE_F64 ? (end - start) / (double)(steps - 1)
                                     : (double)(((float)end - (float)start) / (float)(steps - 1));
@@ -194,6 +215,5 @@ insitu_status convert_linspace(converter *c, int32_t param) {
     TRY(emit_scalar_float(c, OP_MUL, parts[1], step, false, &parts[1]));
     TRY(emit_scalar_float(c, OP_SUB, parts[1], end, true, &parts[1]));
     TRY(emit_concat(c, parts, 2, 0, &parts[0]));
-    set_only_result(c, parts[0]);
-    return INSITU_OK;
+    return finish_wide(c, parts[0], wanted);
 }

@@ -45,6 +45,11 @@ static insitu_status emit_index(converter *c, tensor_id x, const tensor_id *indi
     return emit(c, &index, operands, 1 + count, out);
 }
 
+insitu_status emit_index_dim(converter *c, tensor_id x, tensor_id index, uint32_t dim, tensor_id *out) {
+    sym dims = sym_int(c->pool, dim);
+    return emit_index(c, x, &index, &dims, 1, false, out);
+}
+
 insitu_status convert_index(converter *c, int32_t param) {
     (void)param;
     tensor_id x, result;
@@ -60,10 +65,9 @@ insitu_status convert_index(converter *c, int32_t param) {
 insitu_status convert_embedding(converter *c, int32_t param) {
     (void)param;
     tensor_id weight, indices, result;
-    sym zero = sym_int(c->pool, 0);
     TRY(take_tensor(c, "weight", &weight));
     TRY(take_tensor(c, "indices", &indices));
-    TRY(emit_index(c, weight, &indices, &zero, 1, false, &result));
+    TRY(emit_index_dim(c, weight, indices, 0, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
@@ -77,8 +81,7 @@ insitu_status convert_index_select(converter *c, int32_t param) {
     TRY(take_tensor(c, "index", &index));
     TRY(emit_at_least_1d(c, x, &lifted));
     TRY(emit_at_least_1d(c, index, &index));
-    sym dims = sym_int(c->pool, dim);
-    TRY(emit_index(c, lifted, &index, &dims, 1, false, &result));
+    TRY(emit_index_dim(c, lifted, index, dim, &result));
     if (rank_of(c, x) == 0) TRY(emit_squeeze(c, result, 0, &result));
     set_only_result(c, result);
     return INSITU_OK;
@@ -128,6 +131,20 @@ insitu_status convert_take_along(converter *c, int32_t param) {
     draft gather = draft_of(LAYER_GATHER);
     draft_int(c, &gather, ATTR_DIM, dim);
     TRY(emit(c, &gather, operands, 2, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* take: elements of the flattened tensor, in the index's sizes */
+insitu_status convert_take(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, index, result;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_tensor(c, "index", &index));
+    shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
+    sym zero = sym_int(c->pool, 0);
+    TRY(emit_reshape(c, x, &flat, &x));
+    TRY(emit_index(c, x, &index, &zero, 1, true, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }

@@ -151,6 +151,12 @@ MUST_CHECK insitu_status take_slice(converter *c, tensor_id x, uint32_t *out_dim
 MUST_CHECK insitu_status take_position(converter *c, const char *name, tensor_id x, uint32_t dim, sym *out);
 /* max(min(x, high), low) with NaN passing; NULL bounds are absent. */
 MUST_CHECK insitu_status emit_clamp(converter *c, tensor_id x, const sym *low, const sym *high, tensor_id *out);
+/* "tensors", all in their common dtype; one at least. */
+MUST_CHECK insitu_status take_parts(converter *c, tensor_id **out, uint32_t *out_count);
+/* x[..., index, ...] in dimension dim; indices count from the front. */
+MUST_CHECK insitu_status emit_index_dim(converter *c, tensor_id x, tensor_id index, uint32_t dim, tensor_id *out);
+MUST_CHECK insitu_status emit_diagonal(converter *c, tensor_id x, uint32_t dim1, uint32_t dim2, int64_t offset,
+                                       tensor_id *out);
 /* Floats stay, integers become f32. */
 MUST_CHECK insitu_status emit_float(converter *c, tensor_id x, tensor_id *out);
 /* The dtype that PyTorch computes one operator in: an operator of several layers rounds to f16 or bf16 once, at its end. */
@@ -158,6 +164,9 @@ dtype wide_dtype(dtype type);
 MUST_CHECK insitu_status emit_wide(converter *c, tensor_id x, tensor_id *out);
 /* The only result, cast back. */
 MUST_CHECK insitu_status finish_wide(converter *c, tensor_id result, dtype type);
+
+/* The only result, beta self + alpha product (convert_matmul.c). */
+MUST_CHECK insitu_status finish_scaled_sum(converter *c, tensor_id product);
 
 /* What convert_variance gives: the root of the variance; the mean as a second result. */
 enum { SPREAD_ROOT = 1, SPREAD_MEAN = 2 };

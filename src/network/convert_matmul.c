@@ -94,6 +94,24 @@ static insitu_status is_one(converter *c, const char *name, sym *out_factor, boo
     return INSITU_OK;
 }
 
+/* beta self + alpha product */
+insitu_status finish_scaled_sum(converter *c, tensor_id product) {
+    tensor_id self, result = product;
+    sym alpha, beta;
+    bool alpha_one, beta_one;
+    double factor;
+    TRY(take_tensor(c, "self", &self));
+    TRY(is_one(c, "alpha", &alpha, &alpha_one));
+    TRY(is_one(c, "beta", &beta, &beta_one));
+    if (!alpha_one) TRY(emit_scalar(c, OP_MUL, result, alpha, false, &result));
+    if (!sym_constant_float(c->pool, beta, &factor) || factor != 0) {
+        if (!beta_one) TRY(emit_scalar(c, OP_MUL, self, beta, false, &self));
+        TRY(emit_binary(c, OP_ADD, result, self, &result));
+    }
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
 /* beta self + alpha (a b): addmm, baddbmm, addmv. With beta 0 self is not read, NaN or not. */
 insitu_status convert_addmm(converter *c, int32_t param) {
     (void)param;
@@ -113,14 +131,7 @@ insitu_status convert_addmm(converter *c, int32_t param) {
         return INSITU_OK;
     }
     TRY(emit_any_product(c, a, b, &result));
-    if (!alpha_one) TRY(emit_scalar(c, OP_MUL, result, alpha, false, &result));
-    double factor;
-    if (!sym_constant_float(c->pool, beta, &factor) || factor != 0) {
-        if (!beta_one) TRY(emit_scalar(c, OP_MUL, self, beta, false, &self));
-        TRY(emit_binary(c, OP_ADD, result, self, &result));
-    }
-    set_only_result(c, result);
-    return INSITU_OK;
+    return finish_scaled_sum(c, result);
 }
 
 insitu_status convert_outer(converter *c, int32_t param) {

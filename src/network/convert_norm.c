@@ -194,3 +194,28 @@ insitu_status convert_instance_norm(converter *c, int32_t param) {
     if (rank_of(c, x) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
     return finish_grouped_norm(c, x, size_of(c, x, 1), weight, bias, eps);
 }
+
+/* _weight_norm, _weight_norm_interface: v g / |v|, the norm over all dimensions but dim; dim -1: over all */
+insitu_status convert_weight_norm(converter *c, int32_t param) {
+    (void)param;
+    tensor_id v, g, norm, result;
+    int64_t dim;
+    TRY(take_tensor(c, "v", &v));
+    TRY(take_tensor(c, "g", &g));
+    TRY(take_int(c, "dim", 0, &dim));
+    uint32_t rank = rank_of(c, v), axes = rank ? (2u << (rank - 1)) - 1 : 0, kept;
+    dtype type = dtype_of(c, v);
+    if (dim != -1) {
+        TRY(normal_dim(c, dim, rank, &kept));
+        axes &= ~(1u << kept);
+    }
+    TRY(emit_wide(c, v, &v));
+    TRY(emit_wide(c, g, &g));
+    TRY(emit_binary(c, OP_MUL, v, v, &norm));
+    TRY(emit_reduce(c, OP_SUM, norm, axes, true, &norm));
+    TRY(emit_unary(c, OP_SQRT, norm, &norm));
+    TRY(emit_binary(c, OP_DIV, g, norm, &result));
+    TRY(emit_binary(c, OP_MUL, v, result, &result));
+    if (dim != -1) set_result(c, 1, norm);
+    return finish_wide(c, result, type);
+}

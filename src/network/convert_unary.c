@@ -1,6 +1,8 @@
 /* Operators of one operand, casts and copies. */
 #include "network/convert_int.h"
 
+#include <math.h>
+
 /* On floats as they are; integers become f32 first. */
 insitu_status convert_unary_float(converter *c, int32_t param) {
     tensor_id x, result;
@@ -29,14 +31,22 @@ insitu_status convert_rounding(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
+/* round(x 10^decimals) / 10^decimals; for negative decimals the other way round */
 insitu_status convert_round_decimals(converter *c, int32_t param) {
     (void)param;
-    tensor_id x;
+    tensor_id x, result;
     int64_t decimals;
     TRY(take_tensor(c, "self", &x));
     TRY(take_int(c, "decimals", 0, &decimals));
-    if (decimals != 0) return convert_unsupported(c, "decimals");
-    return convert_rounding(c, OP_ROUND);
+    dtype type = dtype_of(c, x);
+    if (decimals == 0 || dtype_is_integral(type)) return convert_rounding(c, OP_ROUND);
+    if (decimals < -300 || decimals > 300) return convert_unsupported(c, "%lld decimals", (long long)decimals);
+    double power = pow(10, (double)(decimals < 0 ? -decimals : decimals));
+    TRY(emit_wide(c, x, &x));
+    TRY(emit_scalar_float(c, decimals < 0 ? OP_DIV : OP_MUL, x, power, false, &result));
+    TRY(emit_unary(c, OP_ROUND, result, &result));
+    TRY(emit_scalar_float(c, decimals < 0 ? OP_MUL : OP_DIV, result, power, false, &result));
+    return finish_wide(c, result, type);
 }
 
 /* Results that are their operand: detach, alias, positive, and the like. */

@@ -207,6 +207,14 @@ insitu_status convert_expand(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
+insitu_status emit_diagonal(converter *c, tensor_id x, uint32_t dim1, uint32_t dim2, int64_t offset, tensor_id *out) {
+    draft diagonal = draft_of(LAYER_DIAGONAL);
+    draft_int(c, &diagonal, ATTR_DIM1, dim1);
+    draft_int(c, &diagonal, ATTR_DIM2, dim2);
+    draft_int(c, &diagonal, ATTR_OFFSET, offset);
+    return emit_on(c, &diagonal, x, out);
+}
+
 insitu_status convert_diagonal(converter *c, int32_t param) {
     (void)param;
     tensor_id x, result;
@@ -216,15 +224,12 @@ insitu_status convert_diagonal(converter *c, int32_t param) {
     TRY(take_int(c, "offset", 0, &offset));
     TRY(take_dim(c, "dim1", 0, rank_of(c, x), &dim1));
     TRY(take_dim(c, "dim2", 1, rank_of(c, x), &dim2));
-    draft diagonal = draft_of(LAYER_DIAGONAL);
-    draft_int(c, &diagonal, ATTR_DIM1, dim1);
-    draft_int(c, &diagonal, ATTR_DIM2, dim2);
-    draft_int(c, &diagonal, ATTR_OFFSET, offset);
-    TRY(emit_on(c, &diagonal, x, &result));
+    TRY(emit_diagonal(c, x, dim1, dim2, offset, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
+/* A number is one window of itself. */
 insitu_status convert_unfold(converter *c, int32_t param) {
     (void)param;
     tensor_id x, result;
@@ -234,12 +239,14 @@ insitu_status convert_unfold(converter *c, int32_t param) {
     TRY(take_dim(c, "dimension", 0, rank_of(c, x), &dim));
     TRY(take_int(c, "size", 1, &size));
     TRY(take_int(c, "step", 1, &step));
-    TRY(emit_at_least_1d(c, x, &x));
     draft unfold = draft_of(LAYER_UNFOLD);
     draft_int(c, &unfold, ATTR_DIM, dim);
     draft_int(c, &unfold, ATTR_SIZE, size);
     draft_int(c, &unfold, ATTR_STEP, step);
+    bool number = rank_of(c, x) == 0;
+    TRY(emit_at_least_1d(c, x, &x));
     TRY(emit_on(c, &unfold, x, &result));
+    if (number) TRY(emit_squeeze(c, result, 0, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
