@@ -153,7 +153,22 @@ insitu_status convert_vector_norm(converter *c, int32_t param) {
     return finish_wide(c, result, type);
 }
 
-/* log(sum(exp(x - m))) + m, m the maximum, 0 where that is infinite */
+/* One element of value behind those of each reduced dimension that may have none. */
+static insitu_status emit_elements(converter *c, tensor_id x, uint32_t axes, double value, tensor_id *out) {
+    sym one = sym_int(c->pool, 1);
+    *out = x;
+    for (uint32_t i = 0; i < rank_of(c, x); i++) {
+        if (!((axes >> i) & 1) || sym_is_le(c->pool, one, size_of(c, *out, i)) == TRUTH_TRUE) continue;
+        shape line = tensor_of(c, *out)->shape;
+        tensor_id parts[2] = {*out, NO_TENSOR};
+        line.sizes[i] = one;
+        TRY(emit_number(c, dtype_of(c, x), &line, sym_float(c->pool, value), &parts[1]));
+        TRY(emit_concat(c, parts, 2, i, out));
+    }
+    return INSITU_OK;
+}
+
+/* log(sum(exp(x - m))) + m, m the maximum, 0 where that is infinite; of no elements -inf */
 insitu_status convert_logsumexp(converter *c, int32_t param) {
     (void)param;
     tensor_id x, peak, infinite, zero, result;
@@ -165,6 +180,7 @@ insitu_status convert_logsumexp(converter *c, int32_t param) {
     TRY(emit_wide(c, x, &x));
     TRY(take_dims(c, "dim", rank_of(c, x), &axes));
     TRY(take_flag(c, "keepdim", false, &keepdim));
+    TRY(emit_elements(c, x, axes, -(double)INFINITY, &x));
     TRY(emit_reduce(c, OP_AMAX, x, axes, true, &peak));
     TRY(emit_unary(c, OP_ISINF, peak, &infinite));
     TRY(emit_number(c, dtype_of(c, x), &tensor_of(c, peak)->shape, sym_int(c->pool, 0), &zero));
