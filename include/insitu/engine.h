@@ -85,6 +85,7 @@ typedef struct insitu_report_row {
     int64_t bytes_copied;
     bool in_place;
     int64_t bytes_saved; /* old bytes set aside until the last check that may fail the call; not a copy */
+    const char *reason;  /* of a copy: "mul_3 (model.py:41) reads the old value after the write"; else "" */
 } insitu_report_row;
 
 INSITU_API int32_t insitu_engine_report_count(const insitu_engine *engine);

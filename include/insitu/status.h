@@ -1,7 +1,9 @@
 /* Status codes and the diagnostic that explains them.
  *
  * Every fallible function of Insitu returns an insitu_status and takes a caller-owned insitu_diag as its last
- * parameter (NULL is allowed). On failure the diagnostic holds one complete sentence. */
+ * parameter (NULL is allowed). On failure the diagnostic holds one complete sentence, and what the function gives out is
+ * NULL or zero. A NULL argument, where the header does not allow one, is ARG; a function that returns no status answers
+ * NULL with 0, -1, false or NULL, and destroys, frees or initialises nothing. */
 #ifndef INSITU_STATUS_H
 #define INSITU_STATUS_H
 

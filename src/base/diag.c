@@ -4,6 +4,7 @@
 #include "base/base.h"
 
 void insitu_diag_init(insitu_diag *diag) {
+    if (!diag) return;
     memset(diag, 0, sizeof(*diag));
     diag->struct_size = sizeof(*diag);
 }
@@ -19,6 +20,7 @@ static void drop_rows(insitu_diag *diag) {
 }
 
 void insitu_diag_release(insitu_diag *diag) {
+    if (!diag) return;
     drop_rows(diag);
     insitu_diag_init(diag);
 }

@@ -27,7 +27,7 @@ static bool write_parts(int descriptor, const file_part *parts, size_t count) {
 static insitu_status write_and_rename(const char *path, const char *temporary, const file_part *parts, size_t count,
                                       insitu_diag *diag) {
     int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0) FAIL(diag, INSITU_IO, "cannot create '%s': %s", temporary, strerror(errno));
+    if (descriptor < 0) FAIL(diag, INSITU_IO, "cannot write '%s': %s", path, strerror(errno));
     bool written = write_parts(descriptor, parts, count);
     int error = errno;
     if (close(descriptor) != 0 && written) {

@@ -27,8 +27,8 @@ static insitu_status open_program(file_map *map, insitu_program **out_program, i
 }
 
 insitu_status insitu_program_load(const char *pt2_path, insitu_program **out_program, insitu_diag *diag) {
+    if (out_program) *out_program = NULL;
     if (!pt2_path || !out_program) FAIL(diag, INSITU_ARG, "insitu_program_load needs a path and out_program");
-    *out_program = NULL;
     file_map *map;
     TRY(file_map_open(pt2_path, &map, diag));
     insitu_status status = open_program(map, out_program, diag);
@@ -38,8 +38,8 @@ insitu_status insitu_program_load(const char *pt2_path, insitu_program **out_pro
 
 insitu_status insitu_program_load_memory(const void *data, size_t size, insitu_program **out_program,
                                          insitu_diag *diag) {
+    if (out_program) *out_program = NULL;
     if (!data || !out_program) FAIL(diag, INSITU_ARG, "insitu_program_load_memory needs data and out_program");
-    *out_program = NULL;
     file_map *map;
     TRY(file_map_wrap(data, size, &map, diag));
     insitu_status status = open_program(map, out_program, diag);
@@ -63,13 +63,13 @@ static insitu_status copy_options(void *target, const void *source, size_t given
 }
 
 void insitu_compile_options_init(insitu_compile_options *options) {
-    *options = (insitu_compile_options){.struct_size = sizeof(*options)};
+    if (options) *options = (insitu_compile_options){.struct_size = sizeof(*options)};
 }
 
 insitu_status insitu_program_print(const insitu_program *program, const insitu_print_options *options, char **out_text,
                                    insitu_diag *diag) {
+    if (out_text) *out_text = NULL;
     if (!program || !out_text) FAIL(diag, INSITU_ARG, "insitu_program_print needs a program and out_text");
-    *out_text = NULL;
     insitu_print_options given = {0};
     if (options) TRY(copy_options(&given, options, options->struct_size, sizeof(given), "print options", diag));
     if (given.values && !given.json) FAIL(diag, INSITU_ARG, "the elements of stored tensors are printed as JSON alone");
@@ -175,8 +175,8 @@ static insitu_status compile(const archive_program *archive, const insitu_compil
 
 insitu_status insitu_program_compile(const insitu_program *program, const insitu_compile_options *options,
                                      insitu_engine **out_engine, insitu_diag *diag) {
+    if (out_engine) *out_engine = NULL;
     if (!program || !out_engine) FAIL(diag, INSITU_ARG, "insitu_program_compile needs a program and out_engine");
-    *out_engine = NULL;
     insitu_compile_options defaults;
     insitu_compile_options_init(&defaults);
     if (options) TRY(copy_options(&defaults, options, options->struct_size, sizeof(defaults), "compile options", diag));

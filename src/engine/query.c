@@ -9,15 +9,31 @@ static void copy_struct(void *target, size_t struct_size, const void *source, si
     memcpy((char *)target + sizeof(size_t), (const char *)source + sizeof(size_t), size - sizeof(size_t));
 }
 
-int32_t insitu_engine_input_count(const insitu_engine *engine) { return (int32_t)engine->plan->input_count; }
-int32_t insitu_engine_output_count(const insitu_engine *engine) { return (int32_t)engine->plan->output_count; }
-int32_t insitu_engine_state_count(const insitu_engine *engine) { return (int32_t)engine->plan->state_count; }
-int32_t insitu_engine_buffer_count(const insitu_engine *engine) { return (int32_t)engine->plan->buffer_count; }
-int32_t insitu_engine_report_count(const insitu_engine *engine) { return (int32_t)engine->plan->report_count; }
+int32_t insitu_engine_input_count(const insitu_engine *engine) {
+    return engine ? (int32_t)engine->plan->input_count : 0;
+}
+int32_t insitu_engine_output_count(const insitu_engine *engine) {
+    return engine ? (int32_t)engine->plan->output_count : 0;
+}
+int32_t insitu_engine_state_count(const insitu_engine *engine) {
+    return engine ? (int32_t)engine->plan->state_count : 0;
+}
+int32_t insitu_engine_buffer_count(const insitu_engine *engine) {
+    return engine ? (int32_t)engine->plan->buffer_count : 0;
+}
+int32_t insitu_engine_report_count(const insitu_engine *engine) {
+    return engine ? (int32_t)engine->plan->report_count : 0;
+}
+
+static insitu_status check_question(const char *function, const insitu_engine *engine, const size_t *struct_size,
+                                    insitu_diag *diag) {
+    if (!engine || !struct_size || *struct_size < sizeof(size_t))
+        FAIL(diag, INSITU_ARG, "%s needs an engine and a struct with its struct_size", function);
+    return INSITU_OK;
+}
 
 static insitu_status answer(const char *what, const insitu_value_info *rows, uint32_t count, int32_t index,
                             insitu_value_info *info, insitu_diag *diag) {
-    if (!info || info->struct_size < sizeof(size_t)) FAIL(diag, INSITU_ARG, "the info struct has no struct_size");
     if (index < 0 || (uint32_t)index >= count)
         FAIL(diag, INSITU_ARG, "%s %d does not exist: the engine has %u", what, (int)index, count);
     copy_struct(info, info->struct_size, &rows[index], sizeof(*info));
@@ -26,25 +42,28 @@ static insitu_status answer(const char *what, const insitu_value_info *rows, uin
 
 insitu_status insitu_engine_input(const insitu_engine *engine, int32_t index, insitu_value_info *info,
                                   insitu_diag *diag) {
+    TRY(check_question("insitu_engine_input", engine, info ? &info->struct_size : NULL, diag));
     return answer("input", engine->inputs, engine->plan->input_count, index, info, diag);
 }
 
 insitu_status insitu_engine_output(const insitu_engine *engine, int32_t index, insitu_value_info *info,
                                    insitu_diag *diag) {
+    TRY(check_question("insitu_engine_output", engine, info ? &info->struct_size : NULL, diag));
     return answer("output", engine->outputs, engine->plan->output_count, index, info, diag);
 }
 
 insitu_status insitu_engine_state(const insitu_engine *engine, int32_t index, insitu_value_info *info,
                                   insitu_diag *diag) {
+    TRY(check_question("insitu_engine_state", engine, info ? &info->struct_size : NULL, diag));
     return answer("state", engine->states, engine->plan->state_count, index, info, diag);
 }
 
 insitu_status insitu_engine_buffer(const insitu_engine *engine, int32_t index, const char **out_name,
                                    insitu_tensor *out_tensor, insitu_diag *diag) {
+    if (out_name) *out_name = NULL;
+    if (out_tensor) *out_tensor = (insitu_tensor){0};
     if (!engine || !out_name || !out_tensor)
         FAIL(diag, INSITU_ARG, "insitu_engine_buffer needs an engine, out_name and out_tensor");
-    *out_name = NULL;
-    *out_tensor = (insitu_tensor){0};
     if (index < 0 || (uint32_t)index >= engine->plan->buffer_count)
         FAIL(diag, INSITU_ARG, "buffer %d does not exist: the engine has %u", (int)index, engine->plan->buffer_count);
     *out_name = engine->plan->buffers[index].name;
@@ -58,15 +77,15 @@ static int32_t find(const map *names, const char *name) {
 }
 
 int32_t insitu_engine_find_input(const insitu_engine *engine, const char *name) {
-    return find(&engine->input_names, name);
+    return engine ? find(&engine->input_names, name) : -1;
 }
 
 int32_t insitu_engine_find_output(const insitu_engine *engine, const char *name) {
-    return find(&engine->output_names, name);
+    return engine ? find(&engine->output_names, name) : -1;
 }
 
 int32_t insitu_engine_find_state(const insitu_engine *engine, const char *name) {
-    return find(&engine->state_names, name);
+    return engine ? find(&engine->state_names, name) : -1;
 }
 
 const char *insitu_engine_aliased_input(const insitu_engine *engine, const char *output_name) {
@@ -84,7 +103,7 @@ bool insitu_engine_input_is_written(const insitu_engine *engine, const char *inp
 
 insitu_status insitu_engine_report(const insitu_engine *engine, int32_t index, insitu_report_row *row,
                                    insitu_diag *diag) {
-    if (!row || row->struct_size < sizeof(size_t)) FAIL(diag, INSITU_ARG, "the report row has no struct_size");
+    TRY(check_question("insitu_engine_report", engine, row ? &row->struct_size : NULL, diag));
     if (index < 0 || (uint32_t)index >= engine->plan->report_count)
         FAIL(diag, INSITU_ARG, "report row %d does not exist: the engine has %u", (int)index,
              engine->plan->report_count);
@@ -99,7 +118,8 @@ insitu_status insitu_engine_report(const insitu_engine *engine, int32_t index, i
                               .bytes_moved = texts->bytes_moved,
                               .bytes_copied = texts->bytes_copied,
                               .in_place = from->in_place,
-                              .bytes_saved = texts->bytes_saved};
+                              .bytes_saved = texts->bytes_saved,
+                              .reason = from->reason};
     copy_struct(row, row->struct_size, &full, sizeof(full));
     return INSITU_OK;
 }
@@ -265,8 +285,8 @@ static void print_json(const insitu_engine *engine, text *out) {
 }
 
 insitu_status insitu_engine_print(const insitu_engine *engine, const char *what, char **out_text, insitu_diag *diag) {
+    if (out_text) *out_text = NULL;
     if (!engine || !what || !out_text) FAIL(diag, INSITU_ARG, "insitu_engine_print needs an engine, what and out_text");
-    *out_text = NULL;
     text out;
     text_init(&out);
     if (strcmp(what, "report") == 0)

@@ -91,6 +91,9 @@ static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engi
 static insitu_status load(file_map *map, const insitu_load_options *options, insitu_engine **out_engine,
                           insitu_diag *diag) {
     engine_reader reader = {.map = map, .diag = diag};
+    if (options && (options->struct_size <= sizeof(size_t) || options->struct_size > sizeof(*options)))
+        FAIL(diag, INSITU_ARG, "load options have struct_size %zu where at most %zu was expected", options->struct_size,
+             sizeof(*options));
     const size_t needed = offsetof(insitu_load_options, verify_weights) + sizeof(bool);
     if (options && options->struct_size >= needed) reader.verify_weights = options->verify_weights;
     arena_init(&reader.arena);
@@ -101,8 +104,8 @@ static insitu_status load(file_map *map, const insitu_load_options *options, ins
 
 insitu_status insitu_engine_load(const char *path, const insitu_load_options *options, insitu_engine **out_engine,
                                  insitu_diag *diag) {
+    if (out_engine) *out_engine = NULL;
     if (!path || !out_engine) FAIL(diag, INSITU_ARG, "insitu_engine_load needs a path and out_engine");
-    *out_engine = NULL;
     file_map *map;
     TRY(file_map_open(path, &map, diag));
     insitu_status status = load(map, options, out_engine, diag);
@@ -112,8 +115,8 @@ insitu_status insitu_engine_load(const char *path, const insitu_load_options *op
 
 insitu_status insitu_engine_load_memory(const void *data, size_t size, const insitu_load_options *options,
                                         insitu_engine **out_engine, insitu_diag *diag) {
+    if (out_engine) *out_engine = NULL;
     if (!data || !out_engine) FAIL(diag, INSITU_ARG, "insitu_engine_load_memory needs data and out_engine");
-    *out_engine = NULL;
     if ((uintptr_t)data % DATA_ALIGNMENT)
         FAIL(diag, INSITU_ARG, "an engine in memory must be aligned to %d bytes", DATA_ALIGNMENT);
     file_map *map;

@@ -72,8 +72,8 @@ static insitu_status fill(insitu_context *context) {
 }
 
 insitu_status insitu_context_create(const insitu_engine *engine, insitu_context **out_context, insitu_diag *diag) {
+    if (out_context) *out_context = NULL;
     if (!engine || !out_context) FAIL(diag, INSITU_ARG, "insitu_context_create needs an engine and out_context");
-    *out_context = NULL;
     insitu_context *context = memory_alloc(sizeof(*context));
     if (!context) FAIL(diag, INSITU_NOMEM, "out of memory for a context");
     memset(context, 0, sizeof(*context));
@@ -245,9 +245,9 @@ insitu_status insitu_context_set_output(insitu_context *context, int32_t index, 
 
 insitu_status insitu_context_output_shape(insitu_context *context, int32_t index, int32_t *out_ndim, int64_t *out_sizes,
                                           insitu_diag *diag) {
+    if (out_ndim) *out_ndim = 0;
     if (!context || !out_ndim || !out_sizes)
         FAIL(diag, INSITU_ARG, "insitu_context_output_shape needs a context, out_ndim and out_sizes");
-    *out_ndim = 0;
     const plan *plan = context->engine->plan;
     if (index < 0 || (uint32_t)index >= plan->output_count)
         FAIL(diag, INSITU_ARG, "output %d does not exist: the engine has %u", (int)index, plan->output_count);
@@ -276,8 +276,8 @@ insitu_status insitu_context_output_shape(insitu_context *context, int32_t index
 
 insitu_status insitu_context_output(const insitu_context *context, int32_t index, insitu_tensor *out_tensor,
                                     insitu_diag *diag) {
+    if (out_tensor) *out_tensor = (insitu_tensor){0};
     if (!context || !out_tensor) FAIL(diag, INSITU_ARG, "insitu_context_output needs a context and out_tensor");
-    *out_tensor = (insitu_tensor){0};
     if (index < 0 || (uint32_t)index >= context->engine->plan->output_count)
         FAIL(diag, INSITU_ARG, "output %d does not exist: the engine has %u", (int)index,
              context->engine->plan->output_count);

@@ -7,8 +7,8 @@ struct insitu_module {
 };
 
 insitu_status insitu_module_create(const insitu_engine *engine, insitu_module **out_module, insitu_diag *diag) {
+    if (out_module) *out_module = NULL;
     if (!engine || !out_module) FAIL(diag, INSITU_ARG, "insitu_module_create needs an engine and out_module");
-    *out_module = NULL;
     insitu_module *module = memory_alloc(sizeof(*module));
     if (!module) FAIL(diag, INSITU_NOMEM, "out of memory for a module");
     *module = (insitu_module){0};
@@ -44,5 +44,5 @@ insitu_status insitu_module_call(insitu_module *module, const insitu_tensor *inp
     return INSITU_OK;
 }
 
-insitu_state *insitu_module_state(insitu_module *module) { return module->state; }
-insitu_context *insitu_module_context(insitu_module *module) { return module->context; }
+insitu_state *insitu_module_state(insitu_module *module) { return module ? module->state : NULL; }
+insitu_context *insitu_module_context(insitu_module *module) { return module ? module->context : NULL; }

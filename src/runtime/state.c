@@ -78,6 +78,7 @@ static insitu_status create_empty(const insitu_engine *engine, insitu_state **ou
 }
 
 insitu_status insitu_state_create(const insitu_engine *engine, insitu_state **out_state, insitu_diag *diag) {
+    if (out_state) *out_state = NULL;
     if (!engine || !out_state) FAIL(diag, INSITU_ARG, "insitu_state_create needs an engine and out_state");
     TRY(create_empty(engine, out_state, diag));
     set_initial(*out_state);
@@ -103,6 +104,7 @@ insitu_status insitu_state_reset(insitu_state *state, insitu_stream stream, insi
 
 insitu_status insitu_state_fork(const insitu_state *state, insitu_stream stream, insitu_state **out_state,
                                 insitu_diag *diag) {
+    if (out_state) *out_state = NULL;
     if (!state || !out_state) FAIL(diag, INSITU_ARG, "insitu_state_fork needs a state and out_state");
     (void)stream;
     TRY(create_empty(state->engine, out_state, diag));
@@ -120,12 +122,12 @@ insitu_status insitu_state_fork(const insitu_state *state, insitu_stream stream,
     return INSITU_OK;
 }
 
-int32_t insitu_state_count(const insitu_state *state) { return (int32_t)state->engine->plan->state_count; }
+int32_t insitu_state_count(const insitu_state *state) { return state ? (int32_t)state->engine->plan->state_count : 0; }
 
 insitu_status insitu_state_tensor(const insitu_state *state, int32_t index, insitu_tensor *out_tensor,
                                   insitu_diag *diag) {
+    if (out_tensor) *out_tensor = (insitu_tensor){0};
     if (!state || !out_tensor) FAIL(diag, INSITU_ARG, "insitu_state_tensor needs a state and out_tensor");
-    *out_tensor = (insitu_tensor){0};
     if (index < 0 || index >= insitu_state_count(state))
         FAIL(diag, INSITU_ARG, "state %d does not exist: the engine has %d", (int)index,
              (int)insitu_state_count(state));
@@ -137,7 +139,7 @@ insitu_status insitu_state_tensor(const insitu_state *state, int32_t index, insi
 static insitu_status find_dense(const insitu_state *state, const char *name, size_t size,
                                 const insitu_tensor **out_tensor, insitu_diag *diag) {
     int32_t index = insitu_engine_find_state(state->engine, name);
-    if (index < 0) FAIL(diag, INSITU_ARG, "the engine has no state '%s'", name ? name : "(null)");
+    if (index < 0) FAIL(diag, INSITU_ARG, "the engine has no state '%s'", name);
     const insitu_tensor *tensor = &state->tensors[index];
     size_t expected = tensor->dtype.bits / 8;
     for (int32_t i = 0; i < tensor->ndim; i++)
@@ -150,7 +152,7 @@ static insitu_status find_dense(const insitu_state *state, const char *name, siz
 
 insitu_status insitu_state_read(const insitu_state *state, const char *name, void *data, size_t size,
                                 insitu_diag *diag) {
-    if (!state || (!data && size)) FAIL(diag, INSITU_ARG, "insitu_state_read needs a state and data");
+    if (!state || !name || (!data && size)) FAIL(diag, INSITU_ARG, "insitu_state_read needs a state, a name and data");
     const insitu_tensor *tensor;
     TRY(find_dense(state, name, size, &tensor, diag));
     TRY(state_lock(state, diag));
@@ -161,7 +163,7 @@ insitu_status insitu_state_read(const insitu_state *state, const char *name, voi
 
 insitu_status insitu_state_write(insitu_state *state, const char *name, const void *data, size_t size,
                                  insitu_diag *diag) {
-    if (!state || (!data && size)) FAIL(diag, INSITU_ARG, "insitu_state_write needs a state and data");
+    if (!state || !name || (!data && size)) FAIL(diag, INSITU_ARG, "insitu_state_write needs a state, a name and data");
     const insitu_tensor *tensor;
     TRY(find_dense(state, name, size, &tensor, diag));
     TRY(state_lock(state, diag));

@@ -115,9 +115,34 @@ class Compile(Case):
         self.assertEqual([row["in_place"] for row in report], [True])
 
     def test_place_that_cannot_be_written(self):
-        done = insitu("compile", program("history"), "-o", self.folder / "no" / "x")
+        """The sentence is about the place, not about the program or the temporary file."""
+        for place, why in ((self.folder / "no" / "x", "No such file or directory"), (self.folder, "Is a directory")):
+            done = insitu("compile", program("history"), "-o", place)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr, f"insitu: cannot write '{place}': {why}\n")
+
+    def test_program_that_cannot_be_read(self):
+        """A file is named once."""
+        done = insitu("compile", self.folder / "no.pt2", "-o", self.folder / "x")
         self.assertEqual(done.returncode, 1)
-        self.assertTrue(is_sentence(done.stderr), done.stderr)
+        self.assertEqual(done.stderr, f"insitu: cannot open '{self.folder / 'no.pt2'}': No such file or directory\n")
+
+    def test_its_own_program(self):
+        """Neither by its name nor by another one of the same file is the program overwritten."""
+        copy = self.folder / "copy.pt2"
+        copy.write_bytes(program("history").read_bytes())
+        (self.folder / "link").symlink_to(copy)
+        (self.folder / "second").hardlink_to(copy)
+        for place in (copy, self.folder / "." / "copy.pt2", self.folder / "link", self.folder / "second"):
+            done = insitu("compile", copy, "-o", place)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"insitu compile: '-o {place}' is the program itself", done.stderr)
+        tensors.write(self.folder / "in", inputs_of(stored("history"), 0))
+        for option in ("--output", "--save-state"):
+            done = insitu("run", copy, "--input", self.folder / "in", option, self.folder / "link")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("is the program itself", done.stderr)
+        self.assertEqual(copy.read_bytes(), program("history").read_bytes())
 
 
 class RunCommand(Case):
@@ -208,6 +233,15 @@ class Print(Case):
             row, = json.loads(must("explain", source, "--json").stdout)["report"]
             self.assertEqual((row["name"], row["type"], row["in_place"]), ("history", "f32[1,4,12]", True))
             self.assertEqual((row["bytes_moved"], row["bytes_copied"]), (160, 0))
+
+    def test_explain_and_inspect_agree(self):
+        """Row by row and key by key; a copy's reason is there."""
+        for name in ("history", "swapped", "decoder"):
+            rows = json.loads(must("explain", program(name), "--json").stdout)["report"]
+            self.assertEqual(rows, json.loads(must("inspect", program(name), "--plan", "--json").stdout)["report"])
+            for row in rows:
+                self.assertEqual(row["reason"] == "", row["bytes_copied"] == 0, row)
+                self.assertTrue(row["verdict"].endswith(row["reason"]), row)
 
     def test_explain_names_the_reader(self):
         text = must("explain", program("swapped")).stdout

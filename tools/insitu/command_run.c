@@ -140,6 +140,17 @@ static int run_session(const session *session, const arguments *arguments) {
     return code == DONE ? save_code : code;
 }
 
+/* The program stays mapped: what is written must not be its own file. */
+static int check_written(const command *command, const arguments *arguments) {
+    for (size_t i = 0; i < arguments->option_count; i++) {
+        const given_option *given = &arguments->options[i];
+        bool is_written = given->option->id == OPTION_OUTPUT || given->option->id == OPTION_SAVE_STATE;
+        if (is_written && is_same_file(arguments->file, given->value))
+            return usage_error(command, "'%s %s' is the program itself", given->option->name, given->value);
+    }
+    return DONE;
+}
+
 static int check_file(const command *command, const arguments *arguments) {
     static const option_id of_programs[] = {OPTION_STRICT, OPTION_NO_INPLACE, OPTION_KEEP_VALUES};
     for (size_t i = 0; i < sizeof(of_programs) / sizeof(of_programs[0]); i++) {
@@ -161,6 +172,7 @@ int command_run(const command *command, int argc, char **argv) {
     code = check_pairs(command, &arguments);
     arguments_compile_options(&arguments, &compile_options);
     if (code == DONE) code = check_file(command, &arguments);
+    if (code == DONE) code = check_written(command, &arguments);
     if (code == DONE)
         code = session_open(arguments.file, &compile_options, argument_value(&arguments, OPTION_LOAD_STATE), &session);
     if (code == DONE) code = run_session(&session, &arguments);

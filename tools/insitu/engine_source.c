@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool is_program_file(const char *path) {
     char first[4] = {0};
@@ -12,6 +13,13 @@ bool is_program_file(const char *path) {
     if (size == sizeof(first) && memcmp(first, "PK\3\4", sizeof(first)) == 0) return true;
     size_t length = strlen(path);
     return length >= 4 && strcmp(path + length - 4, ".pt2") == 0;
+}
+
+bool is_same_file(const char *path, const char *other) {
+    struct stat first, second;
+    if (strcmp(path, other) == 0) return true;
+    if (stat(path, &first) != 0 || stat(other, &second) != 0) return false;
+    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 static insitu_status open_source(const char *path, const insitu_compile_options *options,
@@ -28,7 +36,10 @@ int engine_source_open(const char *path, const insitu_compile_options *options, 
     insitu_diag diag;
     insitu_diag_init(&diag);
     int code = DONE;
-    if (open_source(path, options, load_options, out_source, &diag) != INSITU_OK) code = report_failure(path, &diag);
+    progress_begin(is_program_file(path) ? "compiling" : "loading", path);
+    insitu_status status = open_source(path, options, load_options, out_source, &diag);
+    progress_end();
+    if (status != INSITU_OK) code = report_failure(path, &diag);
     insitu_diag_release(&diag);
     return code;
 }

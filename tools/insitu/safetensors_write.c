@@ -112,7 +112,7 @@ static int replace_file(const char *path, const char *header, const tensor_list 
             code = report_error("cannot write '%s': %s", path, strerror(error));
         }
     } else {
-        code = report_error("cannot create '%s': %s", temporary, strerror(errno));
+        code = report_error("cannot write '%s': %s", path, strerror(errno));
     }
     free(temporary);
     return code;

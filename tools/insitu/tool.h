@@ -24,12 +24,19 @@ int command_run(const command *command, int argc, char **argv);
 
 /* ---- failures: one sentence on stderr ---- */
 
-/* The diagnostic's sentence, its rows below; returns the exit code for its status. prefix (NULL: none) comes first. */
+/* The diagnostic's sentence, its rows below; returns the exit code for its status. prefix (NULL: none), such as the file
+ * that it is about, comes first, unless the sentence names it. */
 int report_failure(const char *prefix, const insitu_diag *diag);
 int report_error(const char *format, ...) __attribute__((format(printf, 1, 2)));                        /* FAILED */
 int usage_error(const command *command, const char *format, ...) __attribute__((format(printf, 2, 3))); /* USAGE */
 /* Writes out what is buffered for stdout: DONE, or FAILED with a sentence. */
 int finish_output(void);
+
+/* ---- progress ---- */
+
+/* Between the two, a terminal on stderr shows what is being done and for how many seconds; nothing in the first one. */
+void progress_begin(const char *doing, const char *path);
+void progress_end(void);
 
 /* ---- programs and engines ---- */
 
@@ -39,6 +46,8 @@ typedef struct engine_source {
 } engine_source;
 /* True if the file holds a .pt2 program, judged by its first bytes, else by its name. */
 bool is_program_file(const char *path);
+/* True if both name one file, which may have several names. */
+bool is_same_file(const char *path, const char *other);
 /* Compiles a program, or loads an engine; options and load_options are for one of them each. Returns an exit code; what
  * was opened is closed by engine_source_close in any case. */
 int engine_source_open(const char *path, const insitu_compile_options *options, const insitu_load_options *load_options,
