@@ -17,6 +17,7 @@
 typedef struct write_event {
     uint32_t node;
     tensor_type region;
+    region_span span;
 } write_event;
 
 struct conflict_work {
@@ -45,7 +46,7 @@ static insitu_status add_write(planner *planner, uint32_t node, const tensor_typ
     struct conflict_work *work = planner->work;
     TRY(arena_grow(&planner->scratch, &work->writes, &work->write_capacity, work->write_count + 1,
                    sizeof *work->writes));
-    work->writes[work->write_count++] = (write_event){node, *region};
+    work->writes[work->write_count++] = (write_event){node, *region, span_of(planner->pool, region)};
     return INSITU_OK;
 }
 
@@ -150,10 +151,13 @@ static bool may_store_over(const planner *planner, uint32_t node) {
 static insitu_status check_read(planner *planner, uint32_t reader, const tensor_type *region, const bitset *content,
                                 base_kind base, bool *out_ok, uint32_t *out_writer) {
     const struct conflict_work *work = planner->work;
+    const region_span span = span_of(planner->pool, region);
     *out_ok = true;
     for (uint32_t i = 0; i < work->write_count; i++) {
         const write_event *write = &work->writes[i];
-        if (bitset_has(content, write->node) || !region_overlaps(planner->pool, region, &write->region)) continue;
+        if (!spans_meet(span, write->span) || bitset_has(content, write->node) ||
+            !region_overlaps(planner->pool, region, &write->region))
+            continue;
         if (reader == write->node && may_store_over(planner, reader) &&
             layout_same(planner->pool, region, &write->region))
             continue;

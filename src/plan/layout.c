@@ -189,8 +189,16 @@ bool layout_part(sym_pool *pool, const network *network, const layer *layer, uin
     uint32_t dim = (uint32_t)layer_attr_int(network, layer, ATTR_DIM);
     if (layer->kind != LAYER_CONCAT) return false;
     sym start = sym_int(pool, 0);
-    for (uint32_t i = 0; i < operand; i++)
-        start = sym_add(pool, start, network_tensor_of(network, layer->operands[i])->shape.sizes[dim]);
+    int64_t known = 0, size, sum;
+    for (uint32_t i = 0; i < operand; i++) {
+        sym part = network_tensor_of(network, layer->operands[i])->shape.sizes[dim];
+        bool is_known = sym_constant(pool, part, &size) && checked_add(known, size, &sum);
+        if (is_known)
+            known = sum;
+        else
+            start = sym_add(pool, start, part);
+    }
+    start = sym_add(pool, start, sym_int(pool, known));
     out->offset = sym_add(pool, result->offset, sym_mul(pool, start, result->strides[dim]));
     return true;
 }

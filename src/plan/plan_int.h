@@ -29,6 +29,11 @@ sym layout_bytes(sym_pool *pool, const tensor_type *type); /* elements times the
 /* ---- regions (region.c) ---- */
 /* False only if the two views of one storage provably have no byte in common. */
 bool region_overlaps(sym_pool *pool, const tensor_type *a, const tensor_type *b);
+typedef struct region_span { /* in bytes; all of the storage where that is not constant */
+    int64_t begin, end;
+} region_span;
+region_span span_of(const sym_pool *pool, const tensor_type *type);
+static inline bool spans_meet(region_span a, region_span b) { return a.begin < b.end && b.begin < a.end; }
 
 /* ---- order (order.c): the partial order of nodes, with its transitive closure, and undo ---- */
 typedef struct edge {

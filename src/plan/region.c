@@ -117,6 +117,25 @@ static void same_unit(const sym_pool *pool, const tensor_type *a, const tensor_t
         }
 }
 
+region_span span_of(const sym_pool *pool, const tensor_type *type) {
+    region_span span = {0, INT64_MAX};
+    int64_t size = dtype_size(type->dtype), last;
+    if (!sym_constant(pool, type->offset, &last) || last < 0) return span;
+    int64_t first = last;
+    for (uint32_t i = 0; i < type->shape.rank; i++) {
+        int64_t count, stride, reach;
+        if (!sym_constant(pool, type->shape.sizes[i], &count) || !sym_constant(pool, type->strides[i], &stride) ||
+            stride < 0)
+            return span;
+        if (count == 0) return (region_span){0, 0};
+        if (!checked_mul(count - 1, stride, &reach) || !checked_add(last, reach, &last)) return span;
+    }
+    region_span bytes;
+    bool fits =
+        checked_add(last, 1, &last) && checked_mul(first, size, &bytes.begin) && checked_mul(last, size, &bytes.end);
+    return fits ? bytes : span;
+}
+
 bool region_overlaps(sym_pool *pool, const tensor_type *a, const tensor_type *b) {
     form form = {.budget = SEARCH_BUDGET};
     int64_t base = 0;
