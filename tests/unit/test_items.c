@@ -451,8 +451,7 @@ static void plans_print_segments_and_restores(void **state) {
     static const char *const lines[] = {
         "symbol u0 in [1, 8]: read by step 2, in sizes\n",
         "# first write to a state or an input\nstep 1 count: ",
-        "step 2 length: item(@0 i64[1]) {symbol=u0}  # model.py:1\n# segment 1: sizes that the steps so far have "
-        "read\n",
+        "step 2 length: item(@0 i64[1]) {symbol=u0}  # model.py:1\n# segment 1: sizes that",
         "step 4 product: @4 f32[u0] = binary(@3 f32[u0], @1 f32[u0]) {op=mul}",
         "restore of step 0 count: @2 f32[8] = copy(@5 f32[8])  # model.py:1\n",
     };
