@@ -34,7 +34,8 @@ typedef enum alias_rule {
     RULE_UNBIND,
     RULE_REAL_PART,
     RULE_IMAGINARY,
-    RULE_IF_REAL,      /* an alias of a real tensor, else a view of its own kind */
+    RULE_IF_REAL, /* an alias of a real tensor, else a view of its own kind */
+    RULE_DIAGONAL,
     RULE_SAME_SIZES,   /* the argument itself if the sizes stay */
     RULE_ITEMS_VIEW,   /* result k is item k of a list with other sizes */
     RULE_ITEMS_EXPAND, /* ... expanded */
@@ -116,6 +117,7 @@ static const struct {
     {"aten.vsplit.array", RULE_PARTS_DOWN},
     {"aten.dsplit.int", RULE_PARTS_DEEP},
     {"aten.dsplit.array", RULE_PARTS_DEEP},
+    {"aten.linalg_diagonal.default", RULE_DIAGONAL},
     {"aten.sum_to_size.default", RULE_SAME_SIZES},
     {"aten.to_dense.default", RULE_CAST},
     {"aten.atleast_1d.Sequence", RULE_ITEMS_VIEW},
@@ -438,6 +440,13 @@ static insitu_status plan_grid(graph *graph, const graph_node *node, uint32_t re
     return plan_expand(graph, &line, type, plan);
 }
 
+static insitu_status plan_diagonal(graph *graph, const graph_node *node, const tensor_type *type, alias_plan *plan) {
+    static const char *const names[] = {"offset", "dim1", "dim2"};
+    named_arg args[COUNT_OF(names)];
+    for (size_t i = 0; i < COUNT_OF(names); i++) args[i] = (named_arg){names[i], *graph_arg_of(graph, node, names[i])};
+    return add_step(graph, plan, "aten.diagonal.default", type, args, COUNT_OF(names));
+}
+
 static insitu_status plan_dims(graph *graph, const graph_node *node, alias_rule rule, const tensor_type *type,
                                alias_plan *plan, insitu_diag *diag) {
     uint32_t order[MAX_RANK];
@@ -464,6 +473,7 @@ insitu_status view_plan(graph *graph, const graph_node *node, uint32_t result, c
     case RULE_ITEMS_EXPAND:
     case RULE_EXPAND: return plan_expand(graph, operand, type, out_plan);
     case RULE_GRID: return plan_grid(graph, node, result, operand, type, out_plan);
+    case RULE_DIAGONAL: return plan_diagonal(graph, node, type, out_plan);
     case RULE_SAME_SIZES:
         if (shape_same(&operand->shape, &type->shape)) out_plan->verdict = ALIAS_SELF;
         break;
