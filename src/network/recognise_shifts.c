@@ -4,8 +4,9 @@
  *   concat(slice(%x, from k), %s)          where %s has k elements                ->  shift_update(%x, %s)
  *   slice_update(concat(slice(%x, from k), %p), %s)       where %s replaces %p    ->  shift_update(%x, %s)
  *   slice_update(slice_update(%x, slice(%x, from k)), %s) where %s has the rest   ->  shift_update(%x, %s)
- * and their mirror images, in which %s enters at the front; all along one dimension, with the sizes proved. The layers in
- * between stay for their other readers, else they are dead. */
+ * and their mirror images, in which %s enters at the front; all along one dimension, with the sizes proved. In the first
+ * form %s may have more elements than %x, of which the last ones are taken. The layers in between stay for their other
+ * readers, else they are dead. */
 #include "network/network_int.h"
 
 static bool attr_is(network *network, const layer *layer, attr_id id, sym value) {
@@ -65,9 +66,8 @@ static bool is_tail(network *network, const layer *slice, bool front, shift *out
     const layer *concat = two_parts(network, slice->operands[0], dim);
     if (!concat) return false;
     *out = (shift){dim, {concat->operands[front], concat->operands[!front]}, front};
-    sym kept = size_along(network, out->operands[0], dim), added = size_along(network, out->operands[1], dim);
-    return sym_is_le(&network->symbols, added, kept) == TRUTH_TRUE &&
-           takes(network, slice, size_along(network, slice->operands[0], dim), kept, front);
+    sym kept = size_along(network, out->operands[0], dim);
+    return takes(network, slice, size_along(network, slice->operands[0], dim), kept, front);
 }
 
 /* Is the part what stays of x when s enters? Copies in between do not matter. */

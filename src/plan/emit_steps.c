@@ -185,7 +185,8 @@ static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const pla
     if (layer->kind == LAYER_SHIFT_UPDATE && is_written(planner, &results[0])) {
         sym added = shape_numel(planner->pool, &network_tensor_of(planner->network, layer->operands[1])->shape);
         sym size = sym_int(planner->pool, dtype_size(results[0].type.dtype));
-        step.state_moved = sym_sub(planner->pool, step.state_written, sym_mul(planner->pool, added, size));
+        sym moved = sym_sub(planner->pool, step.state_written, sym_mul(planner->pool, added, size));
+        step.state_moved = sym_max(planner->pool, moved, zero(planner));
     }
     if (layer->kind == LAYER_ITEM) emitter->check_step = planner->plan->step_count;
     return finish_step(emitter, step, results, layer->result_count, operands, layer->operand_count);

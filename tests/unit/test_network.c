@@ -284,7 +284,7 @@ static bool becomes_a_shift(const char *size) {
 static void a_slice_of_a_concat_becomes_a_shift(void **state) {
     (void)state;
     assert_true(becomes_a_shift("s"));
-    assert_false(becomes_a_shift("t"));
+    assert_true(becomes_a_shift("t")); /* also where more may be added than is kept */
 }
 
 static uint32_t evaluations;
