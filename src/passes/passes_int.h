@@ -98,6 +98,8 @@ typedef struct alias_plan { /* of one result */
 bool view_operand(const graph_node *node, uint32_t result, value_id *out_value);
 /* Whether the results may be views of any of the tensors that the node reads. */
 bool alias_is_unknown(const graph_node *node);
+/* Whether the results may be views at all. */
+bool alias_is_view(const graph_node *node);
 /* operand: the recorded memory layout of view_operand's tensor. */
 MUST_CHECK insitu_status view_plan(graph *graph, const graph_node *node, uint32_t result, const tensor_type *operand,
                                    insitu_diag *diag, alias_plan *out_plan);

@@ -51,7 +51,7 @@ static const struct {
     {"aten.alias.default", RULE_ALIAS},
     {"aten.detach.default", RULE_ALIAS},
     {"aten.lift_fresh.default", RULE_SELF},
-    {"aten.lift.default", RULE_CLONE},
+    {"aten.lift.default", RULE_SELF},
     {"aten.lift_fresh_copy.default", RULE_CLONE},
     {"aten.alias_copy.default", RULE_CLONE},
     {"aten.detach_copy.default", RULE_CLONE},
@@ -131,7 +131,7 @@ static const struct {
 };
 
 /* Operators whose results may be views of what they read though their schemas don't say so, save those above. Found by
- * running every operator of PyTorch (scripts/find_unmarked_views.py). */
+ * running every operator of PyTorch (scripts/make_unmarked_views.py). */
 static const char *const unmarked[] = {
 #define UNMARKED_VIEW(target) target,
 #include "passes/unmarked_views.def"
@@ -186,6 +186,8 @@ bool alias_is_unknown(const graph_node *node) {
             return node->args[i].list.count == 1;
     return rule == RULE_UNKNOWN;
 }
+
+bool alias_is_view(const graph_node *node) { return rule_of(node) != RULE_FRESH; }
 
 /* ---- steps and copies ---- */
 

@@ -1,6 +1,6 @@
-/* In-place operators and their functional twins: every operator of the table of schemas that writes its first argument
+/* The tables that functionalize goes by. In-place operators and their functional twins: every operator of the table of schemas that writes its first argument
  * has a twin that takes what it is given, or is on a list of those that have none and are refused. Operators that write
- * a list are all refused. */
+ * a list are all refused. Views that no schema tells of. */
 #include "unit_test.h"
 
 #include "passes/passes_int.h"
@@ -109,11 +109,50 @@ static void twins_of_other_overloads(void **state) {
     }
 }
 
+static void unmarked_views_are_unmarked(void **state) {
+    (void)state;
+    static const char *const targets[] = {
+#define UNMARKED_VIEW(target) target,
+#include "passes/unmarked_views.def"
+#undef UNMARKED_VIEW
+    };
+    for (size_t i = 0; i < COUNT_OF(targets); i++) {
+        const op_schema *schema = schema_find(targets[i]);
+        if (!schema) fail_msg("there is no operator %s", targets[i]);
+        assert_false(schema->writes);
+        bool is_marked = true;
+        for (uint32_t j = 0; j < schema->return_count; j++) is_marked = is_marked && schema->returns[j].alias;
+        if (is_marked) fail_msg("the schema of %s tells what its results are", targets[i]);
+        graph_node node = {.target = targets[i], .schema = schema};
+        assert_true(alias_is_unknown(&node));
+    }
+}
+
+/* A result that aliases an operand is a view, by a rule or by its schema, or not known: never a tensor of its own. */
+static void marked_views_are_views(void **state) {
+    (void)state;
+    for (uint32_t i = 0; schema_row(i); i++) {
+        const op_schema *schema = schema_row(i);
+        bool is_view = false;
+        for (uint32_t j = 0; j < schema->return_count; j++)
+            is_view = is_view || (schema->returns[j].alias && !(schema->returns[j].flags & SCHEMA_WRITES));
+        if (schema->writes || !is_view) continue;
+        graph_arg items[1] = {{.kind = ARG_VALUE}}, args[32] = {{0}};
+        assert_true(schema->arg_count <= COUNT_OF(args));
+        args[0] = schema->args[0].flags & SCHEMA_LIST ? (graph_arg){.kind = ARG_LIST, .list = {items, 1}} : items[0];
+        graph_node node = {.target = schema->target, .schema = schema, .args = args, .arg_count = schema->arg_count};
+        value_id operand;
+        if (!view_operand(&node, 0, &operand) && !alias_is_unknown(&node))
+            fail_msg("%s gives a view, and its operand is not found", schema->target);
+        if (!alias_is_view(&node)) fail_msg("%s gives a view and counts as a tensor of its own", schema->target);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_operator_is_decided),
-        cmocka_unit_test(twins_take_what_is_given),
-        cmocka_unit_test(twins_of_other_overloads),
+        cmocka_unit_test(every_operator_is_decided), cmocka_unit_test(twins_take_what_is_given),
+        cmocka_unit_test(twins_of_other_overloads),  cmocka_unit_test(unmarked_views_are_unmarked),
+        cmocka_unit_test(marked_views_are_views),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
