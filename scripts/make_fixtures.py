@@ -25,7 +25,7 @@ from safetensors.torch import save_file
 from torch.utils import _pytree as pytree
 
 import record_values
-from fixtures import decoder, items, programs, streaming
+from fixtures import decoder, items, programs, streaming, views
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
 LIMIT = 3 << 20
@@ -124,7 +124,7 @@ def main():
     torch.set_num_threads(1)
     DATA.mkdir(exist_ok=True)
     wanted = set(sys.argv[1:])
-    for make in decoder.FIXTURES + programs.FIXTURES + items.FIXTURES + streaming.FIXTURES:
+    for make in decoder.FIXTURES + programs.FIXTURES + items.FIXTURES + streaming.FIXTURES + views.FIXTURES:
         name = make.__name__
         if wanted and name not in wanted:
             continue
