@@ -86,8 +86,8 @@ typedef struct context_output {
     bound_tensor target; /* where the caller wants it */
     insitu_tensor result;
     int64_t sizes[MAX_RANK], strides[MAX_RANK]; /* of result */
-    uint32_t item;              /* the last item step whose value it needs; NONE */
-    uint32_t storage_item;      /* the same of the size of its own storage; NONE too if it has none */
+    uint32_t item;                              /* the last item step whose value it needs; NONE */
+    uint32_t storage_item;                      /* the same of the size of its own storage; NONE too if it has none */
     const binding_output *row;                  /* of the running call; NULL before that step */
     binding_output late;                        /* what row points to if there is such a step, */
     grown_memory memory;                        /* and its memory */
