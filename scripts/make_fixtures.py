@@ -28,7 +28,7 @@ import record_values
 from fixtures import decoder, items, programs, streaming, views
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
-LIMIT = 3 << 20
+LIMIT = 2 << 20
 FORMS = {"train": lambda ep: ep, "aten": lambda ep: ep.run_decompositions({}), "core": lambda ep: ep.run_decompositions()}
 KEPT_METADATA = {"val", "stack_trace"}
 

@@ -84,8 +84,15 @@ PAIRS = [(F32, I64), (I32, F16), (BF16, F16), (F64, F32), (I8, U8), (BOOL, I16),
 
 
 def divisors(x):
-    """Without zeros, where they are integers: PyTorch raises."""
+    """Integers without zeros, at which PyTorch raises."""
     return x if x.dtype.is_floating_point else torch.where(x == 0, torch.ones_like(x), x)
+
+
+def dividends(x):
+    """Integers without the smallest: PyTorch traps when it is divided by -1."""
+    if x.dtype.is_floating_point or not x.dtype.is_signed:
+        return x
+    return torch.where(x == torch.iinfo(x.dtype).min, torch.full_like(x, 5), x)
 
 
 def binary():
@@ -95,7 +102,7 @@ def binary():
         for first, second in pairs:
             a, b = special(first), special(second)
             if name in DIVIDES:
-                b = divisors(b)
+                a, b = dividends(a), divisors(b)
             if name in ("lshift", "rshift"):
                 b = some((36,), second, -2, 70)
             if name == "pow" and not second.is_floating_point:
@@ -137,6 +144,8 @@ def scalars():
             x = special(dtype)
             if name in ("rfloordiv", "rmod"):
                 x = divisors(x)
+            if name in DIVIDES:
+                x = dividends(x)
             if name in ("lshift", "rshift", "rlshift"):
                 x = some((36,), dtype, -5, 70)
             if name == "rpow" and not dtype.is_floating_point:

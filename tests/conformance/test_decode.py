@@ -34,7 +34,7 @@ class Decode(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             for source in (program("decoder", "train"), program("decoder", "aten"), program("decoder", "core"),
-                           program("decoder_dynamic", "train"), program("decoder_dynamic", "aten")):
+                           program("decoder_dynamic", "train")):
                 with self.subTest(source.name):
                     self.check(source, folder)
             must("compile", program("decoder"), "-o", folder / "decoder.insitu", "--strict")

@@ -87,8 +87,7 @@ class Streaming(unittest.TestCase):
 
     def test_any_chunks(self):
         """Also chunks that are shorter than what the convolutions keep: the rest of it is moved."""
-        for source in (program("streaming_dynamic", "train"), program("streaming_dynamic", "aten"),
-                       self.engine("streaming_dynamic")):
+        for source in (program("streaming_dynamic", "train"), self.engine("streaming_dynamic")):
             for chunk in (160, 37, 3):
                 with self.subTest(f"{source.name} {chunk}"):
                     self.check(source, chunk, f"output.{chunk}")
