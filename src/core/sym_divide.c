@@ -127,13 +127,20 @@ static bool is_between_zero_and(sym_pool *pool, const poly *value, const poly *l
     return poly_is_nonnegative(pool, value) && poly_is_nonnegative(pool, &gap);
 }
 
+/* A number that int64_t does not hold, which only text can make a divisor: such divisions stay as they are. */
+static bool is_wide_number(const poly *divisor) {
+    const poly_term *term = &divisor->terms[0];
+    return divisor->count == 1 && term->monomial.id == 1 &&
+           (term->coefficient > INT64_MAX || term->coefficient < INT64_MIN);
+}
+
 sym fold_floordiv(sym_pool *pool, sym a, sym b) {
     poly dividend, divisor, quotient, rest;
     int64_t constant;
     sym whole, part;
     dividend.count = divisor.count = 0;
     if (!range_excludes_zero(range_of(pool, b)) || !poly_add_sym(pool, &dividend, a, 1) ||
-        !poly_add_sym(pool, &divisor, b, 1))
+        !poly_add_sym(pool, &divisor, b, 1) || is_wide_number(&divisor))
         return intern_pair(pool, SYM_FLOORDIV, a, b);
     poly_sort(pool, &dividend);
     bool is_constant = sym_constant(pool, b, &constant);
@@ -158,11 +165,12 @@ sym fold_mod(sym_pool *pool, sym a, sym b) {
     sym part;
     dividend.count = divisor.count = 0;
     if (!range_excludes_zero(range_of(pool, b)) || !poly_add_sym(pool, &dividend, a, 1) ||
-        !poly_add_sym(pool, &divisor, b, 1))
+        !poly_add_sym(pool, &divisor, b, 1) || is_wide_number(&divisor))
         return intern_pair(pool, SYM_MOD, a, b);
     poly_sort(pool, &dividend);
     bool is_constant = sym_constant(pool, b, &constant);
-    if (is_constant && constant < 0 && constant > INT64_MIN) /* a % -k == -(-a % k) */
+    if (is_constant && constant == INT64_MIN) return intern_pair(pool, SYM_MOD, a, b);
+    if (is_constant && constant < 0) /* a % -k == -(-a % k) */
         return sym_mul(pool, sym_int(pool, -1),
                        fold_mod(pool, sym_mul(pool, sym_int(pool, -1), a), sym_int(pool, -constant)));
     if (divide_exactly(pool, &dividend, &divisor, &quotient)) return (sym){0};

@@ -257,7 +257,10 @@ static bool product_distribute(sym_pool *pool, const product *p, sym *out) {
 sym sym_product(sym_pool *pool, const sym *args, uint32_t count) {
     product p = {.count = 0, .constant_count = 0};
     sym result, parts[MAX_CHUNKS + MAX_FACTORS];
-    if (!product_flatten(pool, &p, args, count)) return intern_sorted(pool, SYM_MUL, args, count);
+    if (!product_flatten(pool, &p, args, count)) {
+        pool->failed = pool->too_large = true;
+        return (sym){0};
+    }
     for (uint32_t i = 0; i < p.constant_count; i++)
         if (p.constants[i] == 0) return sym_int(pool, 0);
     sym_sort(pool, p.factors, p.count); /* whether the sums are multiplied out must not depend on the order given */

@@ -126,8 +126,7 @@ static range unary_range(const sym_node *node, range a) {
     }
 }
 
-range range_of(const sym_pool *pool, sym a) {
-    const sym_node *node = node_of(pool, a);
+static range range_of_node(const sym_pool *pool, const sym_node *node) {
     bool is_float = node->kind == SYM_KIND_FLOAT;
     range result = UNBOUNDED;
     if (node->op == SYM_CONST) return constant_range(node);
@@ -144,6 +143,14 @@ range range_of(const sym_pool *pool, sym a) {
             result = i == 0 ? next : pair_range(node, result, next);
     }
     return is_float ? float_range(result) : result;
+}
+
+/* No value is infinite: an interval that ends where it is taken for unbounded below, or begins where above, is wider. */
+range range_of(const sym_pool *pool, sym a) {
+    range result = range_of_node(pool, node_of(pool, a));
+    if (result.max == INT64_MIN) result.max = INT64_MIN + 1;
+    if (result.min == INT64_MAX) result.min = INT64_MAX - 1;
+    return result;
 }
 
 void sym_range(const sym_pool *pool, sym a, int64_t *out_min, int64_t *out_max) {

@@ -19,7 +19,7 @@ typedef enum level {
     LEVEL_UNARY,
     LEVEL_ATOM
 } level;
-enum { NUMBER_SIZE = 64 };
+enum { NUMBER_SIZE = 64, MAX_LEVELS = 4 * MAX_NESTING }; /* a node prints as an operator, a sign and parentheses */
 
 static const char *const INFIX[] = {
 #define SYM_OP(id, srepr, infix) infix,
@@ -96,8 +96,9 @@ static bool print_negated(const sym_pool *pool, sym a, text *out) {
     bool is_float = first->kind == SYM_KIND_FLOAT;
     if (is_float ? !signbit(first->f) || isnan(first->f) : first->i >= 0 || first->i == INT64_MIN) return false;
     if (!out) return true;
-    bool unit = node->op == SYM_MUL && (is_float ? first->f == -1 : first->i == -1) &&
-                !(!is_float && is_op(pool, node->args[1], SYM_ADD)); /* -(a + b) would be multiplied out */
+    bool unit = node->op == SYM_MUL && (is_float ? first->f == -1 : first->i == -1);
+    if (unit && is_float) unit = sym_kind_of(pool, node->args[1]) == SYM_KIND_FLOAT; /* -s0 is an integer */
+    if (unit && !is_float) unit = !is_op(pool, node->args[1], SYM_ADD); /* -(a + b) would be multiplied out */
     if (!unit && is_float) print_float(-first->f, out);
     if (!unit && !is_float) text_printf(out, "%lld", (long long)-first->i);
     for (uint32_t i = 1; i < node->arg_count; i++) {
@@ -401,7 +402,7 @@ static insitu_status parse_factors(parser *p, sym *product) {
 static insitu_status parse_level(parser *p, level least, sym *out) {
     sym_op op;
     bool negate;
-    if (++p->depth > MAX_NESTING) FAIL(p->diag, INSITU_FORMAT, "expression: nested deeper than %d", MAX_NESTING);
+    if (++p->depth > MAX_LEVELS) FAIL(p->diag, INSITU_FORMAT, "expression: nested deeper than %d", MAX_NESTING);
     TRY(parse_prefix(p, least, out));
     while (take_operator(p, least, &op, &negate)) {
         sym right;

@@ -126,6 +126,9 @@ static insitu_status parse_symbol(parser *p) {
         skip_blanks(p);
         if (*p->at && *p->at != '\n') TRY(parse_number(p, &max));
     }
+    if (sym_find_symbol(&p->network->symbols, name) != NONE) /* what was simplified knows another range */
+        FAIL(p->diag, INSITU_FORMAT, "network text, line %u: symbol '%s' is declared twice, or after its use", p->line,
+             name);
     sym_add_symbol(&p->network->symbols, name, number, min, max);
     return sym_pool_status(&p->network->symbols, p->diag);
 }

@@ -52,6 +52,7 @@ static void move_offsets(json_t *header, size_t old_end, size_t new_end) {
         if (json_array_size(offsets) != 2 || offsets == plan) continue;
         json_int_t begin = json_integer_value(json_array_get(offsets, 0));
         json_int_t end = json_integer_value(json_array_get(offsets, 1));
+        if (begin < 0 || end < 0 || begin > 2 * MAX_SIZE || end > 2 * MAX_SIZE) continue; /* wrong on purpose */
         bool is_padding = begin == (json_int_t)old_end && end == (json_int_t)round_up(old_end);
         json_array_set_new(offsets, 0, json_integer(is_padding ? (json_int_t)new_end : begin + delta));
         json_array_set_new(offsets, 1, json_integer(end + delta));

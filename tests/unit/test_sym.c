@@ -98,6 +98,7 @@ static void test_overflow_stays(void **state) {
     prints(pool, "-9223372036854775808", "-9223372036854775808");
     prints(pool, "s0 + -9223372036854775808", "s0 + -9223372036854775808");
     prints(pool, "-9223372036854775808 // -1", "9223372036854775807 + 1");
+    prints(pool, "-1 // (9223372036854775807 + 1)", "-1");
     assert_false(sym_evaluate(pool, parse(pool, "9223372036854775807 + 1"), NULL, NULL, &out, &missing));
     assert_int_equal(missing, NONE);
     sym_value values[4] = {{.kind = SYM_KIND_INT, .i = 3}};
@@ -366,10 +367,11 @@ static void test_srepr_refuses(void **state) {
 
 static void test_deep_text_is_refused(void **state) {
     sym_pool *pool = *state;
-    char deep[4 * MAX_NESTING + 8] = "", *end = deep;
-    for (int i = 0; i < MAX_NESTING + 1; i++) *end++ = '(';
+    enum { TOO_DEEP = 4 * MAX_NESTING + 1 }; /* more than any expression prints */
+    char deep[2 * TOO_DEEP + 2] = "", *end = deep;
+    for (int i = 0; i < TOO_DEEP; i++) *end++ = '(';
     *end++ = '1';
-    for (int i = 0; i < MAX_NESTING + 1; i++) *end++ = ')';
+    for (int i = 0; i < TOO_DEEP; i++) *end++ = ')';
     const char *cursor = deep;
     sym out;
     assert_int_equal(sym_parse(pool, &cursor, &out, NULL), INSITU_FORMAT);
