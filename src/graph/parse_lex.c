@@ -135,8 +135,9 @@ insitu_status parse_integer(parser *parser, int64_t min, int64_t max, int64_t *o
     return INSITU_OK;
 }
 
-/* core's parsers add symbols that they don't know; a graph declares all of its symbols. */
-static insitu_status no_new_symbol(const parser *parser, uint32_t known) {
+/* After one of core's parsers, which add symbols that they don't know: a graph declares all of its symbols, known ones. */
+static insitu_status end_core_parser(parser *parser, insitu_status status, uint32_t known, insitu_diag *inner) {
+    if (status != INSITU_OK) return located(parser, status, inner);
     const sym_pool *symbols = parser->graph->symbols;
     if (symbols->symbol_count == known) return INSITU_OK;
     return parse_fault(parser, "'%s' is not declared as a symbol", symbols->symbols[known].name);
@@ -148,8 +149,7 @@ insitu_status parse_expression(parser *parser, sym *out) {
     skip_spaces(parser);
     uint32_t known = parser->graph->symbols->symbol_count;
     insitu_status status = sym_parse(parser->graph->symbols, &parser->at, out, &inner);
-    if (status == INSITU_OK) return no_new_symbol(parser, known);
-    return located(parser, status, &inner);
+    return end_core_parser(parser, status, known, &inner);
 }
 
 insitu_status parse_type(parser *parser, tensor_type *out) {
@@ -158,8 +158,7 @@ insitu_status parse_type(parser *parser, tensor_type *out) {
     skip_spaces(parser);
     uint32_t known = parser->graph->symbols->symbol_count;
     insitu_status status = type_parse(parser->graph->symbols, &parser->at, out, &inner);
-    if (status == INSITU_OK) return no_new_symbol(parser, known);
-    return located(parser, status, &inner);
+    return end_core_parser(parser, status, known, &inner);
 }
 
 insitu_status parse_double(parser *parser, double *out) {

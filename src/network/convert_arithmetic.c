@@ -43,33 +43,22 @@ static insitu_status scale_operand(converter *c, dtype type, operand *operand) {
     return INSITU_OK;
 }
 
-/* self + alpha other, self - alpha other */
-insitu_status convert_add(converter *c, int32_t param) {
+/* left + alpha right, left - alpha right */
+static insitu_status add_scaled(converter *c, int32_t op, const char *left, const char *right) {
     operand both[2];
     dtype type;
     tensor_id result;
-    TRY(take_operand(c, "self", &both[0]));
-    TRY(take_operand(c, "other", &both[1]));
+    TRY(take_operand(c, left, &both[0]));
+    TRY(take_operand(c, right, &both[1]));
     TRY(promote(c, both, 2, &type));
     TRY(scale_operand(c, type, &both[1]));
-    TRY(emit_operation(c, (op_kind)param, both[0], both[1], type, &result));
+    TRY(emit_operation(c, (op_kind)op, both[0], both[1], type, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
-/* other - alpha self */
-insitu_status convert_rsub(converter *c, int32_t param) {
-    operand both[2];
-    dtype type;
-    tensor_id result;
-    TRY(take_operand(c, "self", &both[0]));
-    TRY(take_operand(c, "other", &both[1]));
-    TRY(promote(c, both, 2, &type));
-    TRY(scale_operand(c, type, &both[0]));
-    TRY(emit_operation(c, (op_kind)param, both[1], both[0], type, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
-}
+insitu_status convert_add(converter *c, int32_t param) { return add_scaled(c, param, "self", "other"); }
+insitu_status convert_rsub(converter *c, int32_t param) { return add_scaled(c, param, "other", "self"); }
 
 insitu_status convert_div(converter *c, int32_t param) {
     (void)param;

@@ -20,6 +20,17 @@ static insitu_status finish_fill(converter *c, dtype type, const shape *shape, s
     return INSITU_OK;
 }
 
+/* new_...: the dtype of self, else the given one. */
+static insitu_status take_new_dtype(converter *c, dtype type, dtype *out) {
+    if (has_arg(c, "self")) {
+        tensor_id like;
+        TRY(take_tensor(c, "self", &like));
+        type = dtype_of(c, like);
+    }
+    return take_dtype(c, "dtype", type, out);
+}
+
+/* full, new_full */
 insitu_status convert_full(converter *c, int32_t param) {
     (void)param;
     shape shape;
@@ -27,35 +38,17 @@ insitu_status convert_full(converter *c, int32_t param) {
     dtype type;
     TRY(take_sizes(c, &shape));
     TRY(take_sym(c, "fill_value", &value));
-    TRY(take_dtype(c, "dtype", default_dtype(c, value), &type));
+    TRY(take_new_dtype(c, default_dtype(c, value), &type));
     return finish_fill(c, type, &shape, value);
 }
 
-/* zeros, ones; new_zeros and new_ones take self's dtype */
+/* zeros, ones, new_zeros, new_ones */
 insitu_status convert_filled(converter *c, int32_t param) {
     shape shape;
-    dtype type = DTYPE_F32;
-    if (has_arg(c, "self")) {
-        tensor_id like;
-        TRY(take_tensor(c, "self", &like));
-        type = dtype_of(c, like);
-    }
-    TRY(take_sizes(c, &shape));
-    TRY(take_dtype(c, "dtype", type, &type));
-    return finish_fill(c, type, &shape, sym_int(c->pool, param));
-}
-
-insitu_status convert_new_full(converter *c, int32_t param) {
-    (void)param;
-    tensor_id like;
-    shape shape;
-    sym value;
     dtype type;
-    TRY(take_tensor(c, "self", &like));
     TRY(take_sizes(c, &shape));
-    TRY(take_sym(c, "fill_value", &value));
-    TRY(take_dtype(c, "dtype", dtype_of(c, like), &type));
-    return finish_fill(c, type, &shape, value);
+    TRY(take_new_dtype(c, DTYPE_F32, &type));
+    return finish_fill(c, type, &shape, sym_int(c->pool, param));
 }
 
 /* zeros_like, ones_like, zero */

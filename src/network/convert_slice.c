@@ -70,14 +70,20 @@ insitu_status take_position(converter *c, const char *name, tensor_id x, uint32_
     return status;
 }
 
+/* The tensor, and the dimension of it in which parts are taken. */
+static insitu_status take_cut(converter *c, tensor_id *out_tensor, uint32_t *out_dim) {
+    TRY(take_tensor(c, "self", out_tensor));
+    TRY(take_dim(c, "dim", 0, rank_of(c, *out_tensor), out_dim));
+    if (rank_of(c, *out_tensor) == 0) return convert_fail(c, INSITU_FORMAT, "a part of a tensor without dimensions");
+    return INSITU_OK;
+}
+
 insitu_status convert_select(converter *c, int32_t param) {
     (void)param;
     tensor_id x, result;
     uint32_t dim;
     sym index;
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
-    if (rank_of(c, x) == 0) return convert_fail(c, INSITU_FORMAT, "an element of a tensor without dimensions");
+    TRY(take_cut(c, &x, &dim));
     TRY(take_position(c, "index", x, dim, &index));
     TRY(emit_slice(c, x, dim, index, sym_add(c->pool, index, sym_int(c->pool, 1)), 1, &result));
     TRY(emit_squeeze(c, result, dim, &result));
@@ -90,9 +96,7 @@ insitu_status convert_narrow(converter *c, int32_t param) {
     tensor_id x, result;
     uint32_t dim;
     sym start, length;
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
-    if (rank_of(c, x) == 0) return convert_fail(c, INSITU_FORMAT, "a part of a tensor without dimensions");
+    TRY(take_cut(c, &x, &dim));
     TRY(take_sym(c, "start", &start));
     TRY(take_sym(c, "length", &length));
     start = from_end(c, start, size_of(c, x, dim));
@@ -120,9 +124,7 @@ insitu_status convert_split(converter *c, int32_t param) {
     tensor_id x;
     uint32_t dim;
     sym part;
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
-    if (rank_of(c, x) == 0) return convert_fail(c, INSITU_FORMAT, "a part of a tensor without dimensions");
+    TRY(take_cut(c, &x, &dim));
     TRY(take_sym(c, "split_size", &part));
     return split_evenly(c, x, dim, part);
 }
@@ -132,9 +134,7 @@ insitu_status convert_chunk(converter *c, int32_t param) {
     tensor_id x;
     uint32_t dim;
     int64_t chunks;
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
-    if (rank_of(c, x) == 0) return convert_fail(c, INSITU_FORMAT, "a part of a tensor without dimensions");
+    TRY(take_cut(c, &x, &dim));
     TRY(take_int(c, "chunks", 1, &chunks));
     if (chunks < 1) return convert_fail(c, INSITU_FORMAT, "%lld chunks", (long long)chunks);
     sym rounded = sym_add(c->pool, size_of(c, x, dim), sym_int(c->pool, chunks - 1));
@@ -147,9 +147,8 @@ insitu_status convert_split_sizes(converter *c, int32_t param) {
     tensor_id x;
     uint32_t dim;
     const graph_arg *sizes = take_arg(c, has_arg(c, "split_sizes") ? "split_sizes" : "split_size");
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
-    if (rank_of(c, x) == 0 || sizes->kind != ARG_LIST || sizes->list.count != c->node->result_count) {
+    TRY(take_cut(c, &x, &dim));
+    if (sizes->kind != ARG_LIST || sizes->list.count != c->node->result_count) {
         return convert_fail(c, INSITU_FORMAT, "one size a result was expected");
     }
     sym start = sym_int(c->pool, 0);
@@ -168,10 +167,8 @@ insitu_status convert_unbind(converter *c, int32_t param) {
     (void)param;
     tensor_id x;
     uint32_t dim;
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
-    if (rank_of(c, x) == 0 ||
-        sym_is_eq(c->pool, size_of(c, x, dim), sym_int(c->pool, c->node->result_count)) == TRUTH_FALSE) {
+    TRY(take_cut(c, &x, &dim));
+    if (sym_is_eq(c->pool, size_of(c, x, dim), sym_int(c->pool, c->node->result_count)) == TRUTH_FALSE) {
         return convert_fail(c, INSITU_FORMAT, "one result for each element was expected");
     }
     for (uint32_t i = 0; i < c->node->result_count; i++) {

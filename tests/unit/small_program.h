@@ -3,6 +3,7 @@
 #define SMALL_PROGRAM_H
 
 #include "archive/archive.h"
+#include "counting_allocator.h"
 #include "unit_test.h"
 
 #include <stdio.h>
@@ -154,6 +155,21 @@ static inline insitu_status try_bytes(const void *data, size_t size, insitu_diag
     }
     archive_destroy(program);
     return status;
+}
+
+/* Whichever allocation fails while the file is opened, that is reported, and nothing is lost. */
+static inline void expect_short_memory(const void *data, size_t size) {
+    insitu_diag diag;
+    insitu_status status = INSITU_NOMEM;
+    for (uint64_t fail_at = 1; status != INSITU_OK; fail_at++) {
+        allocation_count count = {.fail_at = fail_at};
+        count_allocations(&count);
+        status = try_bytes(data, size, &diag);
+        memory_set_hooks(NULL);
+        if (status != INSITU_OK) assert_int_equal(status, INSITU_NOMEM);
+        assert_int_equal(count.live, 0);
+        assert_true(fail_at < 10000);
+    }
 }
 
 /* source with the first occurrence of from after start replaced by to; freed by the caller. */
