@@ -1,6 +1,7 @@
 /* reduce, over any axes, and reduce_index, over one. Each result element folds its operands' elements in row-major
  * order of the reduced axes: floats in double (sums in eight lanes), integers in wrapping i64. A sum of fewer than eight
- * floats is rounded after each addition, in PyTorch's order, which for so few is the same on every processor. */
+ * floats is rounded after each addition, in the order in which PyTorch adds dense operands, which for so few is the same on
+ * every processor. Nothing depends on how the operand lies in memory. */
 #include "backend/cpu/cpu_int.h"
 
 #include <math.h>
@@ -46,12 +47,14 @@ static void fold_doubles(fold *fold, const double *values, int64_t count) {
             *lane = fold->kind == COMPUTE_F32 ? (double)((float)*lane + (float)values[i]) : *lane + values[i];
         }
     } else if (op == OP_SUM || op == OP_MEAN) {
-        for (int64_t i = 0; i < count; i++) fold->lanes[i % LANES] += values[i];
+        for (int64_t i = 0; i < count; i++) fold->lanes[(fold->position + i) % LANES] += values[i];
+        fold->position += count;
     } else if (op == OP_VAR) {
         for (int64_t i = 0; i < count; i++) {
             double off = values[i] - fold->mean;
-            fold->lanes[i % LANES] += off * off;
+            fold->lanes[(fold->position + i) % LANES] += off * off;
         }
+        fold->position += count;
     } else if (op == OP_PROD) {
         for (int64_t i = 0; i < count; i++) fold->product *= values[i];
     } else if (op == OP_ANY || op == OP_ALL) {
@@ -189,12 +192,19 @@ static void make_walks(const kernel_call *call, const bool *reduced, bool keep, 
     walk_merge(inner);
 }
 
-/* PyTorch adds in four lanes where the reduced elements are the closest ones in memory, else one after another. */
-static bool sums_in_lanes(const walk *outer, const walk *inner) {
-    if (inner->rank != 1) return false;
-    for (uint32_t i = 0; i < outer->rank; i++)
-        if (outer->strides[0][i] <= inner->strides[0][0]) return false;
-    return true;
+/* PyTorch adds in four lanes where the reduced elements are neighbours in memory, else one after another: here those of
+ * the last dimension. */
+static bool sums_in_lanes(const bound_operand *from, const bool *reduced) {
+    uint32_t last = from->rank;
+    while (last && from->sizes[last - 1] == 1) last--;
+    if (!last) return false;
+    bool gap = false;
+    for (uint32_t i = last; i-- > 0;) {
+        if (from->sizes[i] == 1) continue;
+        if (gap && reduced[i]) return false;
+        gap |= !reduced[i];
+    }
+    return reduced[last - 1];
 }
 
 bool ref_reduce_can_run(const bound_step *step, reason *why) {
@@ -224,7 +234,7 @@ void ref_reduce(const kernel_call *call) {
     if (!walk_start(&outer, begin, end)) return;
     op_kind op = attr_op(step);
     double correction = attr_real(step, ATTR_CORRECTION, 1);
-    int64_t laned = sums_in_lanes(&outer, &inner) ? total - total % SHORT_LANES : 0;
+    int64_t laned = sums_in_lanes(&step->operands[0], reduced) ? total - total % SHORT_LANES : 0;
     do {
         for (int64_t i = 0; i < outer.run; i++) {
             char *data = outer.data[0] + i * outer.step[0];

@@ -1,4 +1,5 @@
-/* What the vector kernels take: f32 whose runs along the innermost dimension are dense. */
+/* What the vector kernels take: f32. Where their bits may differ from the reference's they take any layout, for a value must
+ * not depend on where it is put; else runs along the innermost dimension must be dense. */
 #include "backend/cpu/simd/vec_int.h"
 
 /* Along the innermost dimension left after merging: the result is dense, operands are dense or repeat one element. */
@@ -28,11 +29,7 @@ bool vec_unary_can_run(const bound_step *step, reason *why) {
     bool known = false;
     for (uint32_t i = 0; i < COUNT_OF(ops); i++) known |= attr_op(step) == ops[i];
     if (!known) return decline(why, "it has no vector form of %s", op_name(attr_op(step)));
-    if (!runs_fit(step, why)) return false;
-    for (uint32_t i = 0; i < step->operands[0].rank; i++)
-        if (step->operands[0].strides[i] == 0 && step->operands[0].sizes[i] > 1)
-            return decline(why, "the operand repeats elements");
-    return true;
+    return require_result_sizes(step, 0, why);
 }
 
 bool vec_binary_can_run(const bound_step *step, reason *why) {
@@ -53,23 +50,9 @@ bool vec_where_can_run(const bound_step *step, reason *why) {
 }
 
 /* ---- rows ---- */
-static bool is_row_dense(const bound_operand *operand, uint32_t count) {
-    int64_t expected = 1;
-    for (uint32_t i = operand->rank; i-- > operand->rank - count;) {
-        if (operand->sizes[i] != 1 && operand->strides[i] != expected) return false;
-        expected *= operand->sizes[i];
-    }
-    return true;
-}
+bool vec_norm_can_run(const bound_step *step, reason *why) { return ref_norm_can_run(step, why); }
 
-bool vec_norm_can_run(const bound_step *step, reason *why) {
-    if (!ref_norm_can_run(step, why)) return false;
-    uint32_t count = (uint32_t)attr_int(step, ATTR_COUNT, 0);
-    if (!is_row_dense(&step->results[0], count)) return decline(why, "the result's rows are strided");
-    for (uint32_t i = 0; i < step->operand_count; i++)
-        if (!is_row_dense(&step->operands[i], count)) return decline(why, "operand %u's rows are strided", i);
-    return true;
-}
+size_t vec_norm_workspace(const bound_step *step) { return row_buffers(step, (uint32_t)attr_int(step, ATTR_COUNT, 0)); }
 
 bool vec_softmax_can_run(const bound_step *step, reason *why) {
     if (!ref_softmax_can_run(step, why)) return false;
@@ -77,10 +60,10 @@ bool vec_softmax_can_run(const bound_step *step, reason *why) {
     if (attr_int(step, ATTR_LOG, 0)) return decline(why, "it has no logarithm");
     if (rank == 0 || attr_dim(step, ATTR_DIM) != (int64_t)rank - 1)
         return decline(why, "it is not over the last dimension");
-    if (!is_row_dense(&step->operands[0], 1) || !is_row_dense(&step->results[0], 1))
-        return decline(why, "the rows are strided");
     return true;
 }
+
+size_t vec_softmax_workspace(const bound_step *step) { return row_buffers(step, 1); }
 
 /* ---- products ---- */
 bool vec_matvec_can_run(const bound_step *step, reason *why) {
@@ -88,26 +71,25 @@ bool vec_matvec_can_run(const bound_step *step, reason *why) {
     product product;
     product_of(step, &product);
     if (product.rows > MATVEC_ROWS) return decline(why, "it takes up to %d rows", (int)MATVEC_ROWS);
-    if (product.depth > 1 && product.a_column != 1) return decline(why, "the rows of operand 0 are strided");
     bool by_columns = product.b_row == 1 || product.depth <= 1;
     bool by_rows = product.b_column == 1 || product.columns <= 1;
     if (!by_columns && !by_rows) return decline(why, "operand 1 is dense along neither dimension");
-    if (!by_columns && product.columns > 1 && product.r_column != 1)
-        return decline(why, "the result's rows are strided");
     return true;
+}
+
+/* The rows of the left side, where their elements lie apart. */
+size_t vec_matvec_workspace(const bound_step *step) {
+    product product;
+    size_t bytes;
+    product_of(step, &product);
+    if (product.a_column == 1) return 0;
+    if (!checked_size_mul((size_t)product.rows, (size_t)product.depth, &bytes)) return SIZE_MAX;
+    return checked_size_mul(bytes, sizeof(float), &bytes) ? bytes : SIZE_MAX;
 }
 
 bool vec_gemm_can_run(const bound_step *step, reason *why) { return matmul_shapes_fit(step, why); }
 
-bool vec_attention_can_run(const bound_step *step, reason *why) {
-    if (!attention_fits(step, why)) return false;
-    for (uint32_t i = 0; i < 3; i++)
-        if (step->operands[i].sizes[3] > 1 && step->operands[i].strides[3] != 1)
-            return decline(why, "operand %u's rows are strided", i);
-    if (step->results[0].sizes[3] > 1 && step->results[0].strides[3] != 1)
-        return decline(why, "the result's rows are strided");
-    return true;
-}
+bool vec_attention_can_run(const bound_step *step, reason *why) { return attention_fits(step, why); }
 
 size_t vec_gemm_workspace(const bound_step *step) {
     (void)step;

@@ -1,4 +1,5 @@
-/* unary, binary and where in f32, along runs that are dense or one repeated element. */
+/* unary, binary and where in f32, along runs that are dense or one repeated element; unary along any: through a tile, so
+ * that an element's bits do not depend on where it lies. */
 #ifndef VEC_ELEMENTWISE_TMPL_H
 #define VEC_ELEMENTWISE_TMPL_H
 
@@ -38,6 +39,16 @@ static const unary_run unary_runs[OP_COUNT] = {
 #undef UNARY_ENTRY
 };
 
+static void unary_strided(unary_run run, const walk *walk) {
+    tile in, out;
+    for (int64_t done = 0; done < walk->run; done += TILE) {
+        int64_t count = walk->run - done < TILE ? walk->run - done : TILE;
+        tile_load(DTYPE_F32, walk->data[1] + done * walk->step[1], walk->step[1], count, &in);
+        run(in.f, out.f, count);
+        tile_store(DTYPE_F32, walk->data[0] + done * walk->step[0], walk->step[0], count, COMPUTE_F32, &out);
+    }
+}
+
 void VEC(vec_unary)(const kernel_call *call) {
     const bound_operand *to = &call->step->results[0];
     unary_run run = unary_runs[attr_op(call->step)];
@@ -49,8 +60,13 @@ void VEC(vec_unary)(const kernel_call *call) {
     int64_t begin, end;
     call_share(call, walk_total(&walk), 64, &begin, &end);
     if (!walk_start(&walk, begin, end)) return;
-    do run((const float *)(const void *)walk.data[1], (float *)(void *)walk.data[0], walk.run);
-    while (walk_next(&walk));
+    const int64_t size = (int64_t)sizeof(float);
+    do {
+        if (walk.run == 1 || (walk.step[0] == size && walk.step[1] == size))
+            run((const float *)(const void *)walk.data[1], (float *)(void *)walk.data[0], walk.run);
+        else
+            unary_strided(run, &walk);
+    } while (walk_next(&walk));
 }
 
 /* ---- binary ---- */

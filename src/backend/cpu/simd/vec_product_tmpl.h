@@ -110,29 +110,45 @@ static void matvec_dots(const product *product, product_data data, int64_t begin
 }
 
 static void matvec_rows(const product *product, product_data data, int64_t begin, int64_t end) {
+    float sums[4 * VEC_WIDTH];
     for (int64_t n = begin; n < end; n += 4 * VEC_WIDTH) {
         int64_t columns = end - n < 4 * VEC_WIDTH ? end - n : 4 * VEC_WIDTH;
         for (int64_t m = 0; m < product->rows; m++) {
-            float *to = data.r + m * product->r_row + n;
-            row_block(data.a + m * product->a_row, data.b + n, product->b_row, product->depth, columns, to, false);
-            if (data.bias)
-                for (int64_t c = 0; c < columns; c++) to[c] += data.bias[(n + c) * product->bias_column];
+            float *to = data.r + m * product->r_row + n * product->r_column;
+            row_block(data.a + m * product->a_row, data.b + n, product->b_row, product->depth, columns, sums, false);
+            for (int64_t c = 0; c < columns; c++)
+                to[c * product->r_column] = data.bias ? sums[c] + data.bias[(n + c) * product->bias_column] : sums[c];
         }
     }
+}
+
+/* The left side's rows with elements side by side, in the workspace. */
+static const float *gather_left(const kernel_call *call, const product *product, const float *a) {
+    float *to = (float *)(void *)call->workspace;
+    const int64_t size = (int64_t)sizeof(float);
+    for (int64_t m = 0; m < product->rows; m++)
+        element_copy(sizeof(float), (char *)(to + m * product->depth), size, (const char *)(a + m * product->a_row),
+                     product->a_column * size, product->depth);
+    return to;
 }
 
 void VEC(vec_matvec)(const kernel_call *call) {
     product product;
     product_of(call->step, &product);
     int64_t units = (product.columns + MATVEC_GRAIN - 1) / MATVEC_GRAIN, begin, end;
-    bool dots = product.b_row == 1 || product.depth <= 1;
+    bool dots = product.b_row == 1 || product.depth <= 1, apart = product.a_column != 1 && product.depth > 1;
     call_share(call, product.batches * units, 1, &begin, &end);
     while (begin < end) {
         int64_t batch = begin / units, first = begin % units, last = end - batch * units;
         if (last > units) last = units;
         int64_t stop = last * MATVEC_GRAIN < product.columns ? last * MATVEC_GRAIN : product.columns;
         product_data data = product_at(call, &product, batch);
-        (dots ? matvec_dots : matvec_rows)(&product, data, first * MATVEC_GRAIN, stop);
+        struct product gathered = product;
+        if (apart) {
+            data.a = gather_left(call, &product, data.a);
+            gathered.a_row = product.depth;
+        }
+        (dots ? matvec_dots : matvec_rows)(&gathered, data, first * MATVEC_GRAIN, stop);
         begin += last - first;
     }
 }

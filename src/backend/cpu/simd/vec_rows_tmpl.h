@@ -1,4 +1,4 @@
-/* rms_norm, layer_norm and softmax of dense f32 rows. Sums run in two vectors, folded at the end: one order for each row
+/* rms_norm, layer_norm and softmax of f32 rows; rows that lie apart go through buffers. Sums run in two vectors, folded at the end: one order for each row
  * length. */
 #ifndef VEC_ROWS_TMPL_H
 #define VEC_ROWS_TMPL_H
@@ -39,27 +39,63 @@ static void norm_row_f32(const bound_step *step, const float *x, const float *we
     }
 }
 
-void VEC(vec_norm)(const kernel_call *call) {
+/* The rows of a step: where they lie apart, each has a buffer in the workspace. */
+typedef struct row_spaces {
+    float *from, *to; /* NULL: rows are dense */
+    const float *weights[3];
+} row_spaces;
+
+static row_spaces spaces_of(const kernel_call *call, uint32_t dims, int64_t count) {
+    const bound_step *step = call->step;
+    float *next = (float *)(void *)call->workspace;
+    row_spaces spaces = {0};
+    if (!row_is_dense(&step->operands[0], dims)) spaces.from = next, next += count;
+    if (!row_is_dense(&step->results[0], dims)) spaces.to = next, next += count;
+    for (uint32_t i = 1; i < step->operand_count; i++) {
+        const char *data = operand_data(call, &step->operands[i]);
+        if (row_is_dense(&step->operands[i], dims)) {
+            spaces.weights[i] = (const float *)(const void *)data;
+        } else {
+            spaces.weights[i] = row_gather(&step->operands[i], dims, data, next);
+            next += count;
+        }
+    }
+    return spaces;
+}
+
+typedef void (*row_function)(const bound_step *step, const row_spaces *spaces, const float *x, float *to,
+                             int64_t count);
+
+static void norm_row(const bound_step *step, const row_spaces *spaces, const float *x, float *to, int64_t count) {
+    norm_row_f32(step, x, spaces->weights[1], spaces->weights[2], to, count);
+}
+
+/* The function on every row of the last dims dimensions. */
+static void each_row(const kernel_call *call, uint32_t dims, row_function function) {
     const bound_step *step = call->step;
     const bound_operand *from = &step->operands[0], *to = &step->results[0];
-    uint32_t outer = from->rank - (uint32_t)attr_int(step, ATTR_COUNT, 0);
     int64_t count = 1, begin, end;
-    for (uint32_t i = outer; i < from->rank; i++) count *= from->sizes[i];
-    const float *rows[3] = {NULL, NULL, NULL};
-    for (uint32_t i = 1; i < step->operand_count; i++)
-        rows[i] = (const float *)(const void *)operand_data(call, &step->operands[i]);
+    for (uint32_t i = from->rank - dims; i < from->rank; i++) count *= from->sizes[i];
     walk walk;
-    walk_init(&walk, outer, from->sizes);
+    walk_init(&walk, from->rank - dims, from->sizes);
     walk_add_operand(&walk, call, from);
     walk_add_operand(&walk, call, to);
     call_share(call, walk_total(&walk), 1, &begin, &end);
     if (!walk_start(&walk, begin, end)) return;
+    row_spaces spaces = spaces_of(call, dims, count);
     do {
-        for (int64_t i = 0; i < walk.run; i++)
-            norm_row_f32(step, (const float *)(const void *)(walk.data[0] + i * walk.step[0]), rows[1], rows[2],
-                         (float *)(void *)(walk.data[1] + i * walk.step[1]), count);
+        for (int64_t i = 0; i < walk.run; i++) {
+            const char *source = walk.data[0] + i * walk.step[0];
+            char *target = walk.data[1] + i * walk.step[1];
+            const float *x = (const float *)(const void *)source;
+            if (spaces.from) x = row_gather(from, dims, source, spaces.from);
+            function(step, &spaces, x, spaces.to ? spaces.to : (float *)(void *)target, count);
+            if (spaces.to) row_scatter(to, dims, target, spaces.to);
+        }
     } while (walk_next(&walk));
 }
+
+void VEC(vec_norm)(const kernel_call *call) { each_row(call, (uint32_t)attr_int(call->step, ATTR_COUNT, 0), norm_row); }
 
 /* ---- softmax ---- */
 static float row_largest(const float *x, int64_t count) {
@@ -90,24 +126,12 @@ static float row_exp(const float *x, float largest, float *to, int64_t count) {
     return total;
 }
 
-void VEC(vec_softmax)(const kernel_call *call) {
-    const bound_operand *from = &call->step->operands[0], *to = &call->step->results[0];
-    int64_t count = from->sizes[from->rank - 1], begin, end;
-    walk walk;
-    walk_init(&walk, from->rank - 1, from->sizes);
-    walk_add_operand(&walk, call, from);
-    walk_add_operand(&walk, call, to);
-    call_share(call, walk_total(&walk), 1, &begin, &end);
-    if (!walk_start(&walk, begin, end)) return;
-    do {
-        for (int64_t i = 0; i < walk.run; i++) {
-            const float *x = (const float *)(const void *)(walk.data[0] + i * walk.step[0]);
-            float *target = (float *)(void *)(walk.data[1] + i * walk.step[1]);
-            float largest = row_largest(x, count);
-            float total = row_exp(x, largest, target, count);
-            for (int64_t k = 0; k < count; k++) target[k] /= total;
-        }
-    } while (walk_next(&walk));
+static void softmax_row(const bound_step *step, const row_spaces *spaces, const float *x, float *to, int64_t count) {
+    (void)step, (void)spaces;
+    float total = row_exp(x, row_largest(x, count), to, count);
+    for (int64_t i = 0; i < count; i++) to[i] /= total;
 }
+
+void VEC(vec_softmax)(const kernel_call *call) { each_row(call, 1, softmax_row); }
 
 #endif
