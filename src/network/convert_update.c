@@ -104,6 +104,16 @@ insitu_status convert_diagonal_scatter(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
+/* Windows that adjoin and fill the dimension: each element has one place, (..., n, ..., size) -> (..., n size, ...). */
+static insitu_status join_windows(converter *c, tensor_id grad, uint32_t dim, const shape *whole) {
+    uint32_t axes[MAX_RANK];
+    for (uint32_t i = 0, next = 0; i <= whole->rank; i++) axes[i] = i == dim + 1 ? whole->rank : next++;
+    TRY(emit_permute(c, grad, axes, &grad));
+    TRY(emit_reshape(c, grad, whole, &grad));
+    set_only_result(c, grad);
+    return INSITU_OK;
+}
+
 enum { MAX_WINDOW = 1024 };
 
 /* Zeros to which the windows grad (..., n, ..., size) of a dimension are added, element k of all windows at once. Windows
@@ -121,6 +131,8 @@ insitu_status convert_unfold_backward(converter *c, int32_t param) {
     TRY(take_int(c, "step", 1, &step));
     if (whole.rank == 0) return convert_unsupported(c, "windows of a tensor without dimensions");
     if (rank_of(c, grad) != whole.rank + 1 || step < 1) return convert_fail(c, INSITU_FORMAT, "such windows");
+    sym covered = sym_mul(c->pool, size_of(c, grad, dim), sym_int(c->pool, size));
+    if (size == step && sym_same(covered, whole.sizes[dim])) return join_windows(c, grad, dim, &whole);
     if (size > MAX_WINDOW) return convert_unsupported(c, "windows of over %d elements", MAX_WINDOW);
     sym span = sym_mul(c->pool, sym_sub(c->pool, size_of(c, grad, dim), sym_int(c->pool, 1)), sym_int(c->pool, step));
     TRY(emit_fill(c, dtype_of(c, grad), &whole, sym_int(c->pool, 0), &sum));

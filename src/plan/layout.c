@@ -144,6 +144,18 @@ bool layout_view(sym_pool *pool, const network *network, const layer *layer, con
     return true;
 }
 
+/* Of windows that adjoin and fill the dimension, which show every element once. */
+static bool unview_unfold(sym_pool *pool, const network *network, const layer *layer, const tensor_type *out,
+                          tensor_type *in) {
+    uint32_t dim = (uint32_t)layer_attr_int(network, layer, ATTR_DIM), last = out->shape.rank - 1;
+    int64_t size = layer_attr_int(network, layer, ATTR_SIZE);
+    sym covered = sym_mul(pool, out->shape.sizes[dim], sym_int(pool, size));
+    if (size != layer_attr_int(network, layer, ATTR_STEP) || !sym_same(covered, in->shape.sizes[dim])) return false;
+    if (!sym_same(out->strides[dim], sym_mul(pool, out->strides[last], sym_int(pool, size)))) return false;
+    in->strides[dim] = out->strides[last];
+    return true;
+}
+
 bool layout_unview(sym_pool *pool, const network *network, const layer *layer, const tensor_type *out,
                    tensor_type *in) {
     const network_tensor *operand = network_tensor_of(network, layer->operands[0]);
@@ -160,8 +172,9 @@ bool layout_unview(sym_pool *pool, const network *network, const layer *layer, c
         *in = whole;
         return true;
     }
-    if (layer->kind == LAYER_BITCAST) {
-        if (!view_bits(pool, out, operand->dtype, &whole)) return false;
+    if (layer->kind == LAYER_BITCAST && !view_bits(pool, out, operand->dtype, &whole)) return false;
+    if (layer->kind == LAYER_UNFOLD && !unview_unfold(pool, network, layer, out, &whole)) return false;
+    if (layer->kind == LAYER_BITCAST || layer->kind == LAYER_UNFOLD) {
         *in = whole;
         return true;
     }
