@@ -2,6 +2,39 @@
  * category. A number stays a number: the layer's scalar. */
 #include "network/convert_int.h"
 
+/* True is given to the symbol if an element of the tensor is 0. */
+static insitu_status emit_any_zero(converter *c, tensor_id x, sym *out) {
+    char name[16];
+    uint32_t number = c->pool->symbol_count;
+    do {
+        snprintf(name, sizeof(name), "u%u", number++);
+    } while (sym_find_symbol(c->pool, name) != NONE);
+    *out = sym_of_symbol(c->pool, sym_add_symbol(c->pool, name, SYM_KIND_INT, 0, 1));
+    draft item = draft_of(LAYER_ITEM);
+    uint32_t rank = rank_of(c, x);
+    TRY(emit_scalar(c, OP_EQ, x, sym_int(c->pool, 0), false, &x));
+    if (rank) TRY(emit_reduce(c, OP_ANY, x, (2u << (rank - 1)) - 1, false, &x));
+    draft_attr(&item, ATTR_SYMBOL, attr_of_sym(*out));
+    return emit(c, &item, &x, 1, NULL);
+}
+
+/* PyTorch raises where an integer is divided by 0: a requirement, checked before the call writes, or its writes are taken
+ * back. */
+static insitu_status require_divisor(converter *c, op_kind op, operand divisor, dtype type) {
+    sym zero = sym_int(c->pool, 0), condition;
+    bool divides = op == OP_DIV_FLOOR || op == OP_DIV_TRUNC || op == OP_REMAINDER || op == OP_FMOD;
+    if (!divides || !dtype_is_integral(type)) return INSITU_OK;
+    if (divisor.is_number) {
+        condition = sym_compare(c->pool, SYM_NE, divisor.number, zero);
+    } else {
+        TRY(emit_cast(c, divisor.tensor, type, &divisor.tensor));
+        TRY(emit_any_zero(c, divisor.tensor, &condition));
+        condition = sym_compare(c->pool, SYM_EQ, condition, zero);
+    }
+    if (sym_truth(c->pool, condition) == TRUTH_FALSE) return convert_unsupported(c, "an integer divided by 0");
+    return network_require(c->network, condition, "an integer is divided by 0", c->node->source);
+}
+
 static insitu_status convert_two(converter *c, op_kind op, operand a, operand b) {
     operand both[2] = {a, b};
     dtype type;
@@ -11,6 +44,7 @@ static insitu_status convert_two(converter *c, op_kind op, operand a, operand b)
     if (op_group_of(op) == OPS_COMPARE && (op == OP_LOGICAL_AND || op == OP_LOGICAL_OR || op == OP_LOGICAL_XOR)) {
         type = DTYPE_BOOL;
     }
+    TRY(require_divisor(c, op, b, type));
     TRY(emit_operation(c, op, a, b, type, &result));
     set_only_result(c, result);
     return INSITU_OK;
