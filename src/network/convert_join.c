@@ -196,9 +196,10 @@ insitu_status convert_kron(converter *c, int32_t param) {
     if (2 * rank > MAX_RANK) return convert_unsupported(c, "rank over %d", MAX_RANK);
     shape left = {.rank = 2 * rank}, right = {.rank = 2 * rank}, joined = {.rank = rank};
     for (uint32_t i = 0; i < rank; i++) {
-        left.sizes[2 * i] = size_of(c, a, i);
-        right.sizes[2 * i + 1] = size_of(c, b, i);
-        left.sizes[2 * i + 1] = right.sizes[2 * i] = sym_int(c->pool, 1);
+        const size_t pair = (size_t)2 * i;
+        left.sizes[pair] = size_of(c, a, i);
+        right.sizes[pair + 1] = size_of(c, b, i);
+        left.sizes[pair + 1] = right.sizes[pair] = sym_int(c->pool, 1);
         joined.sizes[i] = sym_mul(c->pool, size_of(c, a, i), size_of(c, b, i));
     }
     TRY(emit_reshape(c, a, &left, &a));

@@ -96,13 +96,12 @@ static computed_kind compute_unary(const graph *graph, const graph_node *node, s
     *out = a;
     if (target_is(node, "_operator.neg") && is_int)
         *out = sym_sub(pool, sym_int(pool, 0), a);
-    else if (target_is(node, "_operator.pos") && is_int)
-        *out = a;
     else if (target_is(node, "torch.sym_float") && is_int)
         *out = sym_make(pool, SYM_TOFLOAT, &a, 1);
     else if (target_is(node, "torch.sym_not") && sym_kind_of(pool, a) == SYM_KIND_BOOL)
         *out = sym_make(pool, SYM_NOT, &a, 1);
-    else if ((target_is(node, "torch.sym_int") || target_is(node, "math.trunc")) && is_int)
+    else if ((target_is(node, "_operator.pos") || target_is(node, "torch.sym_int") || target_is(node, "math.trunc")) &&
+             is_int)
         *out = a;
     else
         return COMPUTED_UNKNOWN;

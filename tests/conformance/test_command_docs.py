@@ -33,3 +33,17 @@ class Examples(unittest.TestCase):
             for call in range(2):
                 self.assertIsNone(tensors.difference(io[f"call{call}.output.0"],
                                                      tensors.read(folder / f"out{call}.safetensors")["output.0"]))
+
+
+class Paths(unittest.TestCase):
+    def test_every_file_that_a_page_names_is_there(self):
+        root = HERE.parent.parent
+        pages = [root / "README.md", root / "HACKING.md", *sorted((root / "docs").glob("*.md"))]
+        self.assertGreater(len(pages), 8)
+        for page in pages:
+            text = page.read_text()
+            named = re.findall(r"(?<![\w/.<-])((?:src|docs|scripts|tests|include|examples|tools)/[\w./*-]*\w)(?![\w/<*]|\.\w)", text)
+            linked = [str((page.parent / link).relative_to(root)) for link in re.findall(r"\]\(([\w.-]+\.md)\)", text)]
+            for name in named + linked:
+                if not re.search(r"[A-Z]{3}", name):
+                    self.assertTrue(list(root.glob(name)), f"{page.name} names {name}")
