@@ -1,7 +1,8 @@
 /* Inference of updates: the result is operand 0's type; the source must have exactly the sizes of what it replaces. */
 #include "network/network_int.h"
 
-static insitu_status infer_part_update(const infer_call *call, insitu_status (*part_shape)(const infer_call *, shape *)) {
+static insitu_status infer_part_update(const infer_call *call,
+                                       insitu_status (*part_shape)(const infer_call *, shape *)) {
     shape part;
     TRY(infer_same_dtypes(call, 0, 2));
     TRY(part_shape(call, &part));

@@ -125,7 +125,8 @@ static insitu_status replace(network *network, layer *layer, const shift *shift,
 }
 
 insitu_status network_recognise_shifts(network *network, insitu_diag *diag) {
-    for (uint32_t i = network->order_count; i-- > 0;) { /* the last first: it may replace what an earlier one shifts in */
+    for (uint32_t i = network->order_count;
+         i-- > 0;) { /* the last first: it may replace what an earlier one shifts in */
         layer *layer = network_layer_of(network, network->order[i]);
         shift shift;
         if (find_shift(network, layer, &shift) && is_kept(network, shift.operands[0]))

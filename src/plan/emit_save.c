@@ -84,13 +84,23 @@ static insitu_status undo_whole(planner *planner, plan_operand stored, undo *und
 
 insitu_status undo_make(planner *planner, const plan_step *step, uint32_t result, undo *out_undo) {
     sym none = sym_int(planner->pool, 0);
-    plan_step blank = {.kind = STEP_LAYER, .name = step->name, .source = step->source, .extent = none,
-                       .state_written = none, .state_moved = none, .state_copied = none, .state_saved = none,
-                       .weight_read = none, .output_copied = none};
+    plan_step blank = {.kind = STEP_LAYER,
+                       .name = step->name,
+                       .source = step->source,
+                       .extent = none,
+                       .state_written = none,
+                       .state_moved = none,
+                       .state_copied = none,
+                       .state_saved = none,
+                       .weight_read = none,
+                       .output_copied = none};
     *out_undo = (undo){blank, blank};
-    if (step->layer == LAYER_INDEX_UPDATE) TRY(undo_index(planner, step, out_undo));
-    else if (step->layer == LAYER_SCATTER_UPDATE) TRY(undo_scatter(planner, step, out_undo));
-    else TRY(undo_whole(planner, step->results[result], out_undo));
+    if (step->layer == LAYER_INDEX_UPDATE)
+        TRY(undo_index(planner, step, out_undo));
+    else if (step->layer == LAYER_SCATTER_UPDATE)
+        TRY(undo_scatter(planner, step, out_undo));
+    else
+        TRY(undo_whole(planner, step->results[result], out_undo));
     out_undo->save.state_saved = layout_bytes(planner->pool, &out_undo->save.results[0].type);
     return INSITU_OK;
 }

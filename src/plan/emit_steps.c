@@ -3,7 +3,7 @@
 
 typedef struct emitter {
     planner *planner;
-    bool saves; /* the node at hand stores before a late check */
+    bool saves;                                           /* the node at hand stores before a late check */
     uint32_t step_capacity, restore_capacity, check_step; /* check_step: the last check or item so far */
 } emitter;
 
@@ -37,8 +37,15 @@ static void use_storage(planner *planner, const plan_operand *operand) {
 
 static plan_step new_step(planner *planner, layer_kind layer, const char *name, const char *source) {
     sym none = zero(planner);
-    return (plan_step){.layer = layer, .name = name, .source = source, .extent = none, .state_written = none,
-                       .state_moved = none, .state_copied = none, .state_saved = none, .weight_read = none,
+    return (plan_step){.layer = layer,
+                       .name = name,
+                       .source = source,
+                       .extent = none,
+                       .state_written = none,
+                       .state_moved = none,
+                       .state_copied = none,
+                       .state_saved = none,
+                       .weight_read = none,
                        .output_copied = none};
 }
 
@@ -56,8 +63,8 @@ static insitu_status add_step(emitter *emitter, plan_step step) {
         use_storage(planner, &step.operands[i]);
         if (kind_of(planner, &step.operands[i]) != STORAGE_WEIGHT) continue;
         bool rows = gathers && i == 0 && step.result_count == 1;
-        sym bytes = rows ? layout_bytes(planner->pool, &step.results[0].type)
-                         : distinct_bytes(planner, &step.operands[i].type);
+        sym bytes =
+            rows ? layout_bytes(planner->pool, &step.results[0].type) : distinct_bytes(planner, &step.operands[i].type);
         step.weight_read = sym_add(planner->pool, step.weight_read, bytes);
     }
     if (writes && plan->first_write == NONE) plan->first_write = plan->step_count;
@@ -124,8 +131,8 @@ static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_ope
     planner *planner = emitter->planner;
     const layer *layer = planner_layer(planner, index);
     plan_operand operand = operand_of(planner, index, 0);
-    bool copied =
-        is_written(planner, &operand) || (is_written(planner, result) && is_computed(planner, layer->operands[0], &operand));
+    bool copied = is_written(planner, &operand) ||
+                  (is_written(planner, result) && is_computed(planner, layer->operands[0], &operand));
     sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
     return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));
 }

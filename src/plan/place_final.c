@@ -78,7 +78,8 @@ static insitu_status describe_layout(planner *planner, const final_value *final,
     const char *maker = "";
     tensor_id at = final->next;
     bool is_part = false, repeats = false;
-    for (; !tensor_is_root(planner, at); at = planner_layer(planner, planner_tensor(planner, at)->view.index)->operands[0]) {
+    for (; !tensor_is_root(planner, at);
+         at = planner_layer(planner, planner_tensor(planner, at)->view.index)->operands[0]) {
         layer_kind kind = planner_layer(planner, planner_tensor(planner, at)->view.index)->kind;
         is_part |= kind == LAYER_SLICE || kind == LAYER_DIAGONAL || kind == LAYER_AS_STRIDED;
         repeats |= kind == LAYER_EXPAND || kind == LAYER_UNFOLD;

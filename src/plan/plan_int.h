@@ -115,8 +115,8 @@ typedef struct plan_node {
     uint32_t index;   /* layer, copy; CHECK: the layer */
     uint32_t operand; /* CHECK: the index operand */
     uint32_t key;     /* where it stands if nothing forbids it */
-    bool late;        /* a check, or an item layer: it needs a value that a state is given, so it can't precede all writes */
-    bool saves;       /* it stores into a state before a late check: the bytes are saved first */
+    bool late;  /* a check, or an item layer: it needs a value that a state is given, so it can't precede all writes */
+    bool saves; /* it stores into a state before a late check: the bytes are saved first */
 } plan_node;
 
 typedef struct final_value { /* a state tensor (or mutated input) and its value when the call ends */

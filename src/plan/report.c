@@ -30,8 +30,10 @@ static void add_name(planner *planner, update_list *list, const layer *layer) {
     describe_layer(planner, layer, &name);
     bool known = list->count == MAX_DESCRIBED || !name.data;
     for (uint32_t i = 0; i < list->count && !known; i++) known = strcmp(list->names[i].data, name.data) == 0;
-    if (known) text_release(&name);
-    else list->names[list->count++] = name;
+    if (known)
+        text_release(&name);
+    else
+        list->names[list->count++] = name;
 }
 
 /* The updates that make a value, the last first: down the operands that each takes over, and inside each part. */
@@ -87,8 +89,8 @@ static void sum_steps(planner *planner, const final_value *final, report_row *ro
             add_to(planner, &row->written, step->state_written);
             add_to(planner, &row->moved, step->state_moved);
         }
-        bool sets_aside = reads && step->result_count > 0 &&
-                          plan->storages[step->results[0].storage].kind == STORAGE_ARENA;
+        bool sets_aside =
+            reads && step->result_count > 0 && plan->storages[step->results[0].storage].kind == STORAGE_ARENA;
         if (writes || sets_aside) add_to(planner, &row->copied, step->state_copied);
         if (step->operand_count && step->operands[0].storage == final->place.storage) /* what a save step copies */
             add_to(planner, &row->saved, step->state_saved);

@@ -45,8 +45,7 @@ static void mark_sizes(const planner *planner) {
  * step. */
 static insitu_status find_sources(const planner *planner) {
     plan *plan = planner->plan;
-    TRY(arena_array(&plan->arena, plan->symbols.symbol_count + 1, sizeof *plan->symbol_sources,
-                    &plan->symbol_sources));
+    TRY(arena_array(&plan->arena, plan->symbols.symbol_count + 1, sizeof *plan->symbol_sources, &plan->symbol_sources));
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const plan_step *step = &plan->steps[i];
         if (step->kind != STEP_LAYER || step->layer != LAYER_ITEM) continue;

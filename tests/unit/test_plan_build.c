@@ -265,14 +265,15 @@ static void a_position_from_a_new_value_is_checked_late(void **state) {
 static void rows_before_a_late_check_are_saved(void **state) {
     (void)state;
     /* the second cache's position is what attention over the first one found */
-    planned p = plan_of(CACHE "state \"other\" = %o: f32[1,4,16,8] of zeros\n"
-                              "%r: f32[1,4,16,8] = index_update(%cache, %x, %pos) {accumulate=false, dims=[2], wrap=false}\n"
-                              "%f: f32[512] = reshape(%r) {sizes=[512]}\n"
-                              "%a: i64[1] = reduce(%f) {axes=[0], keepdim=true, op=argmax}\n"
-                              "%q: f32[1,4,16,8] = index_update(%o, %x, %a) {accumulate=false, dims=[2], wrap=false}\n"
-                              "next \"cache\" = %r\n"
-                              "next \"other\" = %q\n",
-                        &plain);
+    planned p =
+        plan_of(CACHE "state \"other\" = %o: f32[1,4,16,8] of zeros\n"
+                      "%r: f32[1,4,16,8] = index_update(%cache, %x, %pos) {accumulate=false, dims=[2], wrap=false}\n"
+                      "%f: f32[512] = reshape(%r) {sizes=[512]}\n"
+                      "%a: i64[1] = reduce(%f) {axes=[0], keepdim=true, op=argmax}\n"
+                      "%q: f32[1,4,16,8] = index_update(%o, %x, %a) {accumulate=false, dims=[2], wrap=false}\n"
+                      "next \"cache\" = %r\n"
+                      "next \"other\" = %q\n",
+                &plain);
     expect_row(&p, 0, "index_update dim 2", 128, 0, 0, "");
     expect_row(&p, 1, "index_update dim 2", 128, 0, 0, "");
     assert_int_equal(number(p.plan, p.plan->report[0].saved), 128);

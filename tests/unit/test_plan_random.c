@@ -279,8 +279,10 @@ static void evaluate_update(const network *network, const layer *layer, value *v
     bool front = shift && layer_attr(layer, ATTR_FRONT).kind == ATTR_KIND_SYM;
     for (int64_t i = 0; i < numel_of(network, x); i++) {
         unflatten(network, x, i, at);
-        if (shift && front) at[dim] = at[dim] >= added ? at[dim] - added : at[dim];
-        else if (shift) at[dim] = at[dim] + added < kept ? at[dim] + added : at[dim];
+        if (shift && front)
+            at[dim] = at[dim] >= added ? at[dim] - added : at[dim];
+        else if (shift)
+            at[dim] = at[dim] + added < kept ? at[dim] + added : at[dim];
         values[result.index].data[i] = values[x.index].data[flatten(network, x, at)];
     }
     for (int64_t i = 0; i < numel_of(network, source); i++) {
