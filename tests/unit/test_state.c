@@ -76,7 +76,7 @@ static void wrong_questions_are_refused(void **state) {
            "state 'history' has 32 bytes where 31 were given");
     expect(&f, insitu_state_tensor(f.state, 3, &tensor, &f.diag), INSITU_ARG,
            "state 3 does not exist: the engine has 3");
-    expect(&f, insitu_state_write(f.state, NULL, history, 32, &f.diag), INSITU_ARG, "no state");
+    expect(&f, insitu_state_write(f.state, NULL, history, 32, &f.diag), INSITU_ARG, "needs a state, a name and data");
     close_fixture(&f);
 }
 
