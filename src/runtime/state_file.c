@@ -81,6 +81,14 @@ insitu_status insitu_state_save(const insitu_state *state, const char *path, ins
     return diag_complete(diag, status);
 }
 
+/* A bool of any other byte than 0 and 1 is no value of its type. */
+static insitu_status check_bools(const safetensor *saved, insitu_diag *diag) {
+    for (size_t i = 0; saved->dtype == DTYPE_BOOL && i < saved->size; i++)
+        if (saved->data[i] > 1)
+            FAIL(diag, INSITU_FORMAT, "state '%s' of the file holds a BOOL that is neither 0 nor 1", saved->name);
+    return INSITU_OK;
+}
+
 /* The file's tensor for a state name, checked. */
 static insitu_status find_saved(const safetensors *file, const plan_state *state, const insitu_tensor *tensor,
                                 const safetensor **out_saved, insitu_diag *diag) {
@@ -102,7 +110,7 @@ static insitu_status find_saved(const safetensors *file, const plan_state *state
                  "state '%s' of the file has size %" PRId64 " in dimension %u where %" PRId64 " was expected",
                  state->name, saved->sizes[i], i, expected.sizes[i]);
     *out_saved = saved;
-    return INSITU_OK;
+    return check_bools(saved, diag);
 }
 
 /* A tensor of the file that is no state must be a buffer as the engine has it. */
