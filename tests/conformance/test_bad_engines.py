@@ -117,10 +117,10 @@ class BadStates(unittest.TestCase):
     def test_a_bool_of_another_byte(self):
         """A BOOL is 0 or 1; nothing of the file is taken."""
         calls = [inputs_of(stored("dtypes"), 0)]
-        good = Run(program("dtypes"), calls, self.folder / "good").must()
+        good = Run(program("dtypes", "aten"), calls, self.folder / "good").must()
         dtype, shape, raw = good.state["flag_state"]
         tensors.write(self.folder / "bad", {**good.state, "flag_state": (dtype, shape, raw[:-1] + b"\2")})
-        run = Run(program("dtypes"), calls, self.folder / "run", "--load-state", self.folder / "bad")
+        run = Run(program("dtypes", "aten"), calls, self.folder / "run", "--load-state", self.folder / "bad")
         self.assertEqual(run.done.returncode, 1)
         self.assertTrue(is_sentence(run.done.stderr), run.done.stderr)
         self.assertIn("state 'flag_state' of the file holds a BOOL that is neither 0 nor 1", run.done.stderr)
