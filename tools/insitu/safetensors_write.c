@@ -24,7 +24,7 @@ static json_t *tensor_entry(const insitu_tensor *tensor, int64_t begin) {
     const char *dtype = safetensors_dtype_name(tensor->dtype);
     if (!dtype) json_array_append_new(shape, json_integer(tensor->dtype.bits / 8));
     return json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype ? dtype : "U8", "shape", shape, "data_offsets",
-                     (json_int_t)begin, (json_int_t)(begin + tensor_bytes(tensor)));
+                     (json_int_t)begin, (json_int_t)begin + (json_int_t)tensor_bytes(tensor));
 }
 
 /* The header's text, padded with spaces so that the elements begin at a multiple of 8; NULL if memory is short. */
