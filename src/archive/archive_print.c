@@ -1,6 +1,8 @@
 /* A program as text: what both forms share. */
 #include "archive/archive_int.h"
 
+enum { EXPANDED_FILES = 4, EXPANDED_BYTES = 4 << 20 }; /* of elements: a multiple of the file's bytes, and some more */
+
 const char *archive_input_kind_name(archive_input_kind kind) {
     switch (kind) {
     case ARCHIVE_INPUT_USER: return "user";
@@ -33,8 +35,27 @@ const char *archive_layout_name(archive_layout layout) {
     return names[layout];
 }
 
+/* Expanded tensors have more elements than their storages: beyond what a program saves, a file is not believed. */
+static insitu_status check_element_bytes(const archive_program *program, insitu_diag *diag) {
+    const size_t limit = program->map->size * EXPANDED_FILES + EXPANDED_BYTES;
+    size_t total = 0;
+    for (uint32_t i = 0; i < stored_tensor_count(program); i++) {
+        const archive_payload *payload = stored_tensor_of(program, i).payload;
+        size_t bytes = dtype_size(payload->dtype);
+        bool fits = true;
+        for (uint32_t dim = 0; dim < payload->rank; dim++)
+            fits = fits && checked_size_mul(bytes, (size_t)payload->sizes[dim], &bytes);
+        if (!fits || !checked_size_add(total, bytes, &total) || total > limit)
+            FAIL(diag, INSITU_UNSUPPORTED,
+                 "the elements of the stored tensors, '%s' among them, are too many for a file of %zu bytes",
+                 payload->fqn, program->map->size);
+    }
+    return INSITU_OK;
+}
+
 insitu_status archive_print(const archive_program *program, const archive_print_options *options, text *out,
                             insitu_diag *diag) {
+    if (options->hashes || options->values) TRY(check_element_bytes(program, diag));
     insitu_status status =
         options->json ? print_program_json(program, options, out) : print_program_text(program, options, out);
     if (status == INSITU_OK) return text_status(out, diag);

@@ -6,12 +6,14 @@
 writes OUT/TARGET/..., and OUT/TARGET.dict where words help.
 """
 import argparse
+import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 import torch_files
 
@@ -71,7 +73,49 @@ def table_words(*paths):
     return [word for path in paths for word in re.findall(r'"([^"\s]+)"', (ROOT / "src" / path).read_text())]
 
 
+def every_argument(path, without=()):
+    """The archive with a node that has every kind of argument but some: all are read, and what can't be used is refused."""
+    arguments = {
+        "as_tensors": [{"name": "x"}], "as_optional_tensors": [{"as_tensor": {"name": "x"}}, {"as_none": True}],
+        "as_optional_tensor": {"as_tensor": {"name": "x"}}, "as_none": True, "as_int": -3, "as_ints": [1, 2], "as_float": 0.5,
+        "as_floats": [1.5, "Infinity"], "as_bool": True, "as_bools": [True, False], "as_string": "text", "as_strings": ["a", "b"],
+        "as_sym_int": {"as_int": 4}, "as_sym_ints": [{"as_int": 4}], "as_sym_float": {"as_float": 0.5},
+        "as_sym_floats": [{"as_float": 0.5}], "as_sym_bool": {"as_bool": True}, "as_sym_bools": [{"as_bool": False}],
+        "as_scalar_type": 7, "as_memory_format": 1, "as_layout": 7, "as_device": {"type": "cuda", "index": 1},
+        "as_complex": {"real": 1.0, "imag": -2.0}, "as_operator": "torch.ops.aten.add.Tensor",
+        "as_nested_tensors": [[{"name": "x"}], []], "as_int_lists": [[1, 2], []], "as_float_lists": [[0.5]],
+        "as_string_to_argument": {"key": {"as_int": 1}}}
+
+    def change(model):
+        graph = model["graph_module"]["graph"]
+        inner = {**json.loads(json.dumps(graph)), "nodes": []}
+        inner["outputs"] = inner["inputs"]
+        x = next(i["as_tensor"]["name"] for i in graph["inputs"] if "as_tensor" in i)
+        values = json.loads(json.dumps(arguments).replace('{"name": "x"}', json.dumps({"name": x})))
+        values["as_graph"] = {"name": "inner", "graph": inner}
+        inputs = [{"name": f"argument_{key}", "arg": {key: value}, "kind": 1} for key, value in values.items()
+                  if key not in without]
+        node = {**graph["nodes"][0], "target": "torch.ops.custom.every.default", "inputs": inputs, "name": "every",
+                "outputs": [{"as_none": True}]}
+        branch = {**node, "target": "torch.ops.higher_order.cond", "name": "branch",
+                  "inputs": [{"name": "", "arg": {key: values[key]}, "kind": 1}
+                             for key in ("as_bool", "as_graph", "as_tensors")]}
+        graph["nodes"] += [node, branch]
+
+    with zipfile.ZipFile(path) as archive:
+        records = [(name, archive.read(name)) for name in archive.namelist()]
+    for number, (name, data) in enumerate(records):
+        if "/models/" in name:
+            model = json.loads(data)
+            change(model)
+            records[number] = (name, json.dumps(model))
+    return torch_files.stored_zip(records)
+
+
 def make_archives(out):
+    program = ROOT / "tests/data/swapped.train.pt2"
+    write(out / "archive/every_argument", every_argument(program))
+    write(out / "archive/every_usable_argument", every_argument(program, ("as_string_to_argument", "as_operator")))
     for number, path in enumerate(small_programs()):
         flat, middle, pickle_bytes = torch_files.older_containers(path, 2 if number % 3 else 4, number % 4)
         write(out / "archive" / path.name, path.read_bytes())

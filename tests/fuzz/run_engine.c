@@ -83,6 +83,36 @@ static void run_twice(const insitu_engine *engine, insitu_context *context, insi
     for (int32_t i = 0; i < MAX_INPUTS; i++) free(inputs[i]);
 }
 
+/* What is told by index is found by name. */
+static void look_up(const insitu_engine *engine) {
+    insitu_value_info info = {.struct_size = sizeof(info)};
+    for (int32_t i = 0; i < insitu_engine_input_count(engine); i++) {
+        fuzz_expect(insitu_engine_input(engine, i, &info, NULL) == INSITU_OK, "input %d is not told", (int)i);
+        fuzz_expect(insitu_engine_find_input(engine, info.name) >= 0, "input '%s' is not found", info.name);
+        fuzz_expect(insitu_engine_input_is_written(engine, info.name) == info.is_written || !info.is_written,
+                    "input '%s' is written", info.name);
+    }
+    for (int32_t i = 0; i < insitu_engine_output_count(engine); i++) {
+        fuzz_expect(insitu_engine_output(engine, i, &info, NULL) == INSITU_OK, "output %d is not told", (int)i);
+        fuzz_expect(insitu_engine_find_output(engine, info.name) >= 0, "output '%s' is not found", info.name);
+        insitu_engine_aliased_input(engine, info.name);
+    }
+    for (int32_t i = 0; i < insitu_engine_state_count(engine); i++) {
+        fuzz_expect(insitu_engine_state(engine, i, &info, NULL) == INSITU_OK, "state %d is not told", (int)i);
+        fuzz_expect(insitu_engine_find_state(engine, info.name) >= 0, "state '%s' is not found", info.name);
+    }
+    for (int32_t i = 0; i < insitu_engine_buffer_count(engine); i++) {
+        const char *name;
+        insitu_tensor tensor;
+        fuzz_expect(insitu_engine_buffer(engine, i, &name, &tensor, NULL) == INSITU_OK, "buffer %d is not told",
+                    (int)i);
+    }
+    for (int32_t i = 0; i < insitu_engine_report_count(engine); i++) {
+        insitu_report_row row = {.struct_size = sizeof(row)};
+        fuzz_expect(insitu_engine_report(engine, i, &row, NULL) == INSITU_OK, "row %d is not told", (int)i);
+    }
+}
+
 static void print_engine(const insitu_engine *engine) {
     static const char *const texts[] = {"report", "plan", "values", "json"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
@@ -95,6 +125,7 @@ static void print_engine(const insitu_engine *engine) {
 
 void fuzz_run_engine(const insitu_engine *engine) {
     fuzz_allow(MEMORY);
+    look_up(engine);
     print_engine(engine);
     if (!is_quick(engine->plan)) return;
     insitu_context *context;
