@@ -57,42 +57,58 @@ insitu_status convert_binary(converter *c, int32_t param) {
     return convert_two(c, (op_kind)param, a, b);
 }
 
-/* operand * alpha in the dtype of the result, f16 and bf16 rounded: PyTorch's vector and scalar loops differ there, and
- * this is the scalar one. */
-static insitu_status scale_operand(converter *c, dtype type, operand *operand) {
-    sym alpha;
-    TRY(take_sym_or(c, "alpha", sym_int(c->pool, 1), &alpha));
-    double factor;
-    bool known = sym_constant_float(c->pool, alpha, &factor);
-    if (known && factor == 1.0) return INSITU_OK;
-    if (known && wide_dtype(type) != type) alpha = sym_float(c->pool, dtype_round(type, factor));
-    if (operand->is_number) {
-        *operand = operand_of_number(c, sym_mul(c->pool, alpha, operand->number));
-        return INSITU_OK;
+/* a + factor b in the dtype, rounded once, as PyTorch's vector loops round; f16 and bf16 round the factor first. */
+static insitu_status emit_scaled_sum(converter *c, operand a, operand b, sym factor, dtype type, tensor_id *out) {
+    double known;
+    bool constant = sym_constant_float(c->pool, factor, &known);
+    if (constant && known == 1) return emit_operation(c, OP_ADD, a, b, type, out);
+    if (constant && known == -1) return emit_operation(c, OP_SUB, a, b, type, out);
+    if (constant && wide_dtype(type) != type) factor = sym_float(c->pool, dtype_round(type, known));
+    if (b.is_number) {
+        b = operand_of_number(c, sym_mul(c->pool, factor, b.number));
+        return emit_operation(c, OP_ADD, a, b, type, out);
     }
-    tensor_id scaled;
-    TRY(emit_cast(c, operand->tensor, type, &scaled));
-    TRY(emit_scalar(c, OP_MUL, scaled, alpha, false, &scaled));
-    *operand = operand_of_tensor(c, scaled);
-    return INSITU_OK;
+    tensor_id operands[2];
+    shape shape = tensor_of(c, b.tensor)->shape;
+    if (!a.is_number) TRY(broadcast_shapes(c, &tensor_of(c, a.tensor)->shape, &shape, &shape));
+    TRY(emit_operand(c, a, type, &shape, &operands[0]));
+    TRY(emit_operand(c, b, type, &shape, &operands[1]));
+    draft sum = draft_of(LAYER_BINARY);
+    draft_attr(&sum, ATTR_OP, attr_of_op(OP_ADD));
+    draft_attr(&sum, ATTR_SCALAR, attr_of_sym(plain_number(c, factor, type)));
+    return emit(c, &sum, operands, 2, out);
 }
 
-/* left + alpha right, left - alpha right */
-static insitu_status add_scaled(converter *c, int32_t op, const char *left, const char *right) {
-    operand both[2];
+/* a + alpha b, or a - alpha b */
+static insitu_status finish_scaled(converter *c, op_kind op, operand a, operand b) {
+    operand both[2] = {a, b};
     dtype type;
     tensor_id result;
-    TRY(take_operand(c, left, &both[0]));
-    TRY(take_operand(c, right, &both[1]));
+    sym alpha;
     TRY(promote(c, both, 2, &type));
-    TRY(scale_operand(c, type, &both[1]));
-    TRY(emit_operation(c, (op_kind)op, both[0], both[1], type, &result));
+    TRY(take_sym_or(c, "alpha", sym_int(c->pool, 1), &alpha));
+    alpha = plain_number(c, alpha, DTYPE_I64);
+    if (op == OP_SUB) alpha = sym_mul(c->pool, sym_int(c->pool, -1), alpha);
+    TRY(emit_scaled_sum(c, a, b, alpha, type, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
-insitu_status convert_add(converter *c, int32_t param) { return add_scaled(c, param, "self", "other"); }
-insitu_status convert_rsub(converter *c, int32_t param) { return add_scaled(c, param, "other", "self"); }
+/* self + alpha other, self - alpha other */
+insitu_status convert_add(converter *c, int32_t param) {
+    operand a, b;
+    TRY(take_operand(c, "self", &a));
+    TRY(take_operand(c, "other", &b));
+    return finish_scaled(c, (op_kind)param, a, b);
+}
+
+/* other - alpha self */
+insitu_status convert_rsub(converter *c, int32_t param) {
+    operand a, b;
+    TRY(take_operand(c, "self", &a));
+    TRY(take_operand(c, "other", &b));
+    return finish_scaled(c, (op_kind)param, b, a);
+}
 
 insitu_status convert_div(converter *c, int32_t param) {
     (void)param;
@@ -148,58 +164,45 @@ insitu_status convert_addc(converter *c, int32_t param) {
     return finish_wide(c, product, type);
 }
 
-/* weight < 0.5: self + weight (end - self), else end - (end - self) (1 - weight) */
-static insitu_status lerp_near(converter *c, tensor_id self, tensor_id span, operand weight, tensor_id *out) {
-    TRY(emit_operation(c, OP_MUL, operand_of_tensor(c, span), weight, dtype_of(c, span), out));
-    return emit_binary(c, OP_ADD, self, *out, out);
+/* A weight that is a tensor: below 0.5 self + weight (end - self), else end - (end - self) (1 - weight). */
+static insitu_status emit_lerp(converter *c, tensor_id self, tensor_id end, tensor_id span, tensor_id weight,
+                               tensor_id *out) {
+    tensor_id near, far, small;
+    TRY(emit_binary(c, OP_MUL, span, weight, &near));
+    TRY(emit_binary(c, OP_ADD, self, near, &near));
+    TRY(emit_scalar(c, OP_SUB, weight, sym_int(c->pool, 1), true, &far));
+    TRY(emit_binary(c, OP_MUL, span, far, &far));
+    TRY(emit_binary(c, OP_SUB, end, far, &far));
+    TRY(emit_unary(c, OP_ABS, weight, &small));
+    TRY(emit_scalar_float(c, OP_LT, small, 0.5, false, &small));
+    return emit_where(c, small, near, far, out);
 }
 
-static insitu_status lerp_far(converter *c, tensor_id end, tensor_id span, operand weight, tensor_id *out) {
-    dtype type = dtype_of(c, span);
-    operand rest;
-    if (weight.is_number) {
-        sym one = sym_int(c->pool, 1), minus = sym_int(c->pool, -1);
-        rest = operand_of_number(c, sym_add(c->pool, one, sym_mul(c->pool, minus, weight.number)));
-    } else {
-        TRY(emit_scalar(c, OP_SUB, weight.tensor, sym_int(c->pool, 1), true, out));
-        rest = operand_of_tensor(c, *out);
-    }
-    TRY(emit_operation(c, OP_MUL, operand_of_tensor(c, span), rest, type, out));
-    return emit_binary(c, OP_SUB, end, *out, out);
-}
-
+/* A number as weight: self + weight (end - self) or end + (weight - 1) (end - self), whichever weight is smaller. */
 insitu_status convert_lerp(converter *c, int32_t param) {
     (void)param;
-    tensor_id self, end, span, near, far, small, result;
+    tensor_id self, end, span, result;
     operand weight;
+    double value;
     TRY(take_tensor(c, "self", &self));
     TRY(take_tensor(c, "end", &end));
     TRY(take_operand(c, "weight", &weight));
     if (dtype_of(c, self) != dtype_of(c, end)) return convert_unsupported(c, "operands of two dtypes");
-    dtype type = dtype_of(c, self);
+    dtype type = dtype_of(c, self), wide = wide_dtype(type);
     TRY(emit_wide(c, self, &self));
     TRY(emit_wide(c, end, &end));
-    if (!weight.is_number) {
-        TRY(emit_wide(c, weight.tensor, &weight.tensor));
-        weight = operand_of_tensor(c, weight.tensor);
-    }
     TRY(emit_binary(c, OP_SUB, end, self, &span));
-    if (weight.is_number) {
-        double value;
-        if (!sym_constant_float(c->pool, weight.number, &value)) {
-            return convert_unsupported(c, "argument 'weight' is not a constant");
-        }
-        if (value < 0.5 && value > -0.5) {
-            TRY(lerp_near(c, self, span, weight, &result));
-        } else {
-            TRY(lerp_far(c, end, span, weight, &result));
-        }
-    } else {
-        TRY(lerp_near(c, self, span, weight, &near));
-        TRY(lerp_far(c, end, span, weight, &far));
-        TRY(emit_unary(c, OP_ABS, weight.tensor, &small));
-        TRY(emit_scalar_float(c, OP_LT, small, 0.5, false, &small));
-        TRY(emit_where(c, small, near, far, &result));
+    if (!weight.is_number) {
+        TRY(emit_cast(c, weight.tensor, wide, &weight.tensor));
+        TRY(emit_lerp(c, self, end, span, weight.tensor, &result));
+        return finish_wide(c, result, type);
     }
+    if (!sym_constant_float(c->pool, weight.number, &value)) {
+        return convert_unsupported(c, "argument 'weight' is not a constant");
+    }
+    bool near = value < 0.5 && value > -0.5;
+    if (!near) value = wide == DTYPE_F64 ? value - 1 : (double)((float)value - 1);
+    TRY(emit_scaled_sum(c, operand_of_tensor(c, near ? self : end), operand_of_tensor(c, span),
+                        sym_float(c->pool, value), wide, &result));
     return finish_wide(c, result, type);
 }

@@ -208,8 +208,7 @@ insitu_status emit_binary(converter *c, op_kind op, tensor_id a, tensor_id b, te
     return emit(c, &binary, operands, 2, out);
 }
 
-/* A number as arithmetic in the dtype takes it: True is 1. */
-static sym plain_number(converter *c, sym number, dtype type) {
+sym plain_number(converter *c, sym number, dtype type) {
     if (type == DTYPE_BOOL || sym_kind_of(c->pool, number) != SYM_KIND_BOOL) return number;
     sym choice[3] = {number, sym_int(c->pool, 1), sym_int(c->pool, 0)};
     return sym_make(c->pool, SYM_WHERE, choice, 3);
@@ -313,8 +312,8 @@ insitu_status emit_matmul(converter *c, tensor_id a, tensor_id b, tensor_id bias
 
 insitu_status emit_clamp(converter *c, tensor_id x, const sym *low, const sym *high, tensor_id *out) {
     *out = x;
-    if (low) TRY(emit_scalar(c, OP_MAXIMUM, *out, *low, false, out));
-    if (high) TRY(emit_scalar(c, OP_MINIMUM, *out, *high, false, out));
+    if (low) TRY(emit_scalar(c, OP_MAXIMUM, *out, *low, true, out));
+    if (high) TRY(emit_scalar(c, OP_MINIMUM, *out, *high, true, out));
     return INSITU_OK;
 }
 

@@ -108,6 +108,8 @@ MUST_CHECK insitu_status emit_copy(converter *c, tensor_id x, tensor_id *out);
 MUST_CHECK insitu_status emit_unary(converter *c, op_kind op, tensor_id x, tensor_id *out);
 /* Both of one dtype; they are broadcast. */
 MUST_CHECK insitu_status emit_binary(converter *c, op_kind op, tensor_id a, tensor_id b, tensor_id *out);
+/* A number as arithmetic in the dtype takes it: True is 1. */
+sym plain_number(converter *c, sym number, dtype type);
 MUST_CHECK insitu_status emit_scalar(converter *c, op_kind op, tensor_id x, sym number, bool first, tensor_id *out);
 MUST_CHECK insitu_status emit_scalar_float(converter *c, op_kind op, tensor_id x, double number, bool first,
                                            tensor_id *out);

@@ -35,6 +35,13 @@ insitu_status convert_masked_fill(converter *c, int32_t param) {
     return convert_choice(c, mask, value, self, self.dtype);
 }
 
+/* The larger or smaller of x and a bound, x if they are equal zeros and the bound is a number. */
+static insitu_status emit_bounded(converter *c, op_kind op, tensor_id x, operand bound, dtype type, tensor_id *out) {
+    operand value = operand_of_tensor(c, x);
+    if (bound.is_number) return emit_operation(c, op, bound, value, type, out);
+    return emit_operation(c, op, value, bound, type, out);
+}
+
 /* min and max are numbers, tensors or None. */
 insitu_status convert_clamp(converter *c, int32_t param) {
     (void)param;
@@ -54,7 +61,7 @@ insitu_status convert_clamp(converter *c, int32_t param) {
         if (!has_arg(c, names[i])) continue;
         operand bound;
         TRY(take_operand(c, names[i], &bound));
-        TRY(emit_operation(c, ops[i], operand_of_tensor(c, result), bound, type, &result));
+        TRY(emit_bounded(c, ops[i], result, bound, type, &result));
     }
     set_only_result(c, result);
     return INSITU_OK;
@@ -68,7 +75,7 @@ insitu_status convert_clamp_one(converter *c, int32_t param) {
     TRY(take_operand(c, "self", &both[0]));
     TRY(take_operand(c, param ? "max" : "min", &both[1]));
     TRY(promote(c, both, 2, &type));
-    TRY(emit_operation(c, param ? OP_MINIMUM : OP_MAXIMUM, both[0], both[1], type, &result));
+    TRY(emit_bounded(c, param ? OP_MINIMUM : OP_MAXIMUM, both[0].tensor, both[1], type, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }

@@ -82,14 +82,15 @@ insitu_status infer_UNARY(const infer_call *call) {
 
 insitu_status infer_BINARY(const infer_call *call) {
     attr scalar = infer_attr(call, ATTR_SCALAR);
-    if ((call->operand_count == 1) != (scalar.kind == ATTR_KIND_SYM)) {
+    bool has_scalar = scalar.kind == ATTR_KIND_SYM, scales = infer_attr(call, ATTR_OP).op == OP_ADD;
+    if (call->operand_count == 1 ? !has_scalar : has_scalar && !scales) {
         return infer_fail(call, INSITU_ARG, "two operands, or one and a scalar, were expected");
     }
     if (infer_attr(call, ATTR_SCALAR_FIRST).kind != ATTR_KIND_NONE) {
         bool first;
         TRY(infer_flag(call, ATTR_SCALAR_FIRST, &first));
     }
-    if (call->operand_count == 1) {
+    if (has_scalar) {
         dtype type = infer_operand(call, 0)->dtype;
         if (sym_kind_of(call->pool, scalar.value) == SYM_KIND_FLOAT && dtype_is_integral(type)) {
             return infer_fail(call, INSITU_ARG, "a float scalar for %s", dtype_name(type));

@@ -95,6 +95,94 @@ static void test_binary_floats(void **unused) {
     binary_values(DTYPE_F16, OP_ADD, 1, VALUES(2048), VALUES(1), VALUES(2048));
 }
 
+static void test_binary_rounding(void **unused) {
+    (void)unused;
+    /* A quotient is rounded to f16 or bf16 before it is cut. */
+    binary_values(DTYPE_BF16, OP_DIV_FLOOR, 2, VALUES(17.375, 18.875), VALUES(0.1, 0.1), VALUES(174, 189));
+    binary_values(DTYPE_BF16, OP_DIV_TRUNC, 2, VALUES(3.703125, 7.40625), VALUES(0.1, 0.1), VALUES(37, 74));
+    binary_values(DTYPE_F16, OP_DIV_FLOOR, 2, VALUES(77.3125, 78.8125), VALUES(0.1, 0.1), VALUES(772, 787));
+    binary_values(DTYPE_F16, OP_DIV_TRUNC, 2, VALUES(17.390625, 21.09375), VALUES(0.1, 0.1), VALUES(174, 211));
+    /* Of equal zeros. */
+    binary_values(DTYPE_F32, OP_DIV, 2, VALUES(1, 1), VALUES(0, -0.), VALUES(INFINITY, -INFINITY));
+    const op_kind ops[] = {OP_MAXIMUM, OP_MINIMUM, OP_FMAX, OP_FMIN};
+    for (uint32_t i = 0; i < COUNT_OF(ops); i++) {
+        steps steps;
+        steps_init(&steps);
+        bound_operand x[2] = {steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(1), VALUES(0)),
+                              steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(1), VALUES(-0.))};
+        bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 1, SIZES(1));
+        step_op(steps_add(&steps, LAYER_BINARY, &r, 1, x, 2), ops[i]);
+        steps_run_reference(&steps);
+        assert_int_equal(signbit(steps_get(&steps, &r, 0)) != 0, i < 2);
+        steps_release(&steps);
+    }
+}
+
+static void scaled_sum(dtype type, double number, const double *a, const double *b, const double *expected) {
+    steps steps;
+    steps_init(&steps);
+    bound_operand x[2] = {steps_values(&steps, STORAGE_INPUT, type, 1, SIZES(4), a),
+                          steps_values(&steps, STORAGE_INPUT, type, 1, SIZES(4), b)};
+    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, type, 1, SIZES(4));
+    bound_step *step = steps_add(&steps, LAYER_BINARY, &r, 1, x, 2);
+    step_op(step, OP_ADD);
+    if (dtype_is_float(type))
+        step_real(step, ATTR_SCALAR, number);
+    else
+        step_int(step, ATTR_SCALAR, (int64_t)number);
+    reason why;
+    for (uint32_t i = 0; i < kernel_row_count; i++)
+        assert_true(kernel_is_reference(&kernel_rows[i]) || !kernel_accepts(&kernel_rows[i], step, &why));
+    steps_run_reference(&steps);
+    steps_assert_values(&steps, &r, expected, 4, 0);
+    steps_release(&steps);
+}
+
+/* a + number b, rounded once: no product overflows. */
+static void test_scaled_sum(void **unused) {
+    (void)unused;
+    scaled_sum(DTYPE_F32, 2, VALUES(1, (double)3.3e38F, (double)0.1F, (double)-0.2F),
+               VALUES(3, (double)-3.3e38F, (double)0.3F, (double)0.7F),
+               VALUES(7, (double)-3.3e38F, 0.7000000476837158, 1.1999999284744263));
+    scaled_sum(DTYPE_BF16, -3, VALUES(1, 0, 0.1, -0.2), VALUES(3, 0, 0.3, 0.7), VALUES(-8, 0, -0.80078125, -2.296875));
+    scaled_sum(DTYPE_I8, 3, VALUES(100, 1, 2, 3), VALUES(100, 1, 0, -1), VALUES(-112, 4, 2, 0));
+}
+
+/* An integer number is cut to the operand's width: 300 is 44 beside i8. */
+static void test_binary_wrapped_number(void **unused) {
+    (void)unused;
+    const op_kind ops[] = {OP_LT, OP_REMAINDER, OP_DIV_FLOOR, OP_MAXIMUM};
+    const double expected[][3] = {{1, 0, 1}, {7, 3, 37}, {0, 1, -1}, {44, 47, 44}};
+    for (uint32_t i = 0; i < COUNT_OF(ops); i++) {
+        steps steps;
+        steps_init(&steps);
+        bound_operand x = steps_values(&steps, STORAGE_INPUT, DTYPE_I8, 1, SIZES(3), VALUES(7, 47, -7));
+        bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, i ? DTYPE_I8 : DTYPE_BOOL, 1, SIZES(3));
+        bound_step *step = steps_add(&steps, LAYER_BINARY, &r, 1, &x, 1);
+        step_op(step, ops[i]);
+        step_int(step, ATTR_SCALAR, 300);
+        steps_run_reference(&steps);
+        steps_assert_values(&steps, &r, expected[i], 3, 0);
+        steps_release(&steps);
+    }
+}
+
+/* u64 is computed in i64, and by no operator that orders. */
+static void test_u64(void **unused) {
+    (void)unused;
+    binary_values(DTYPE_U64, OP_MUL, 2, VALUES(0x1p63, 3), VALUES(3, 5), VALUES(0x1p63, 15));
+    binary_values(DTYPE_U64, OP_EQ, 2, VALUES(0x1p63, 3), VALUES(0x1p63, 5), VALUES(1, 0));
+    steps steps;
+    steps_init(&steps);
+    bound_operand x = steps_tensor(&steps, STORAGE_INPUT, DTYPE_U64, 1, SIZES(2));
+    bound_operand operands[2] = {x, x}, r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_BOOL, 1, SIZES(2));
+    bound_step *step = steps_add(&steps, LAYER_BINARY, &r, 1, operands, 2);
+    step_op(step, OP_LT);
+    reason why;
+    for (uint32_t i = 0; i < kernel_row_count; i++) assert_false(kernel_accepts(&kernel_rows[i], step, &why));
+    steps_release(&steps);
+}
+
 static void test_binary_scalar_in_place(void **unused) {
     (void)unused;
     steps steps;
@@ -531,6 +619,10 @@ int main(void) {
         cmocka_unit_test(test_unary),
         cmocka_unit_test(test_binary_ints),
         cmocka_unit_test(test_binary_floats),
+        cmocka_unit_test(test_binary_rounding),
+        cmocka_unit_test(test_scaled_sum),
+        cmocka_unit_test(test_binary_wrapped_number),
+        cmocka_unit_test(test_u64),
         cmocka_unit_test(test_binary_scalar_in_place),
         cmocka_unit_test(test_sources_and_moves),
         cmocka_unit_test(test_reduce),

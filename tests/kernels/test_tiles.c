@@ -24,6 +24,13 @@ static void test_casts(void **unused) {
     cast_values(DTYPE_F32, DTYPE_I8, 8, odd, VALUES(0, 0, 0, 0, 0, 0, 44, -44));
     cast_values(DTYPE_F32, DTYPE_I16, 8, odd, VALUES(0, 0, 0, 0, 0, 0, 300, -300));
     cast_values(DTYPE_F64, DTYPE_BOOL, 8, odd, VALUES(1, 1, 1, 1, 1, 1, 1, 1));
+    cast_values(DTYPE_F32, DTYPE_U16, 8, odd, VALUES(0, 0, 0, 0, 0, 0, 300, 65236));
+    cast_values(DTYPE_F64, DTYPE_U32, 8, odd,
+                VALUES(2147483648., 0, 2147483648., 3000000000., 2147483648., 0, 300, 4294966996.));
+    cast_values(DTYPE_F64, DTYPE_U64, 8, VALUES(NAN, INFINITY, -INFINITY, 0x1p63, 0x1.8p63, 1e20, 300.7, -2048),
+                VALUES(0x1p63, 0, 0x1p63, 0x1p63, 0x1.8p63, 0, 300, 0x1p64 - 2048));
+    cast_values(DTYPE_U64, DTYPE_F32, 2, VALUES(0x1.8p63, 16777217), VALUES(0x1.8p63, 16777216));
+    cast_values(DTYPE_U64, DTYPE_I64, 2, VALUES(0x1p63, 5), VALUES(-0x1p63, 5));
     cast_values(DTYPE_F32, DTYPE_U8, 4, VALUES(300.7, -300.7, -0., NAN), VALUES(44, 212, 0, 0));
     cast_values(DTYPE_I64, DTYPE_F32, 2, VALUES(16777217, -9007199254740992.), VALUES(16777216, -9007199254740992.));
     cast_values(DTYPE_I64, DTYPE_I8, 3, VALUES(128, 255, -129), VALUES(-128, -1, 127));

@@ -37,7 +37,8 @@ enum {
                  DTYPE_BIT(U32),
     CLASS_FLOAT8 = DTYPE_BIT(E4M3FN) | DTYPE_BIT(E5M2) | DTYPE_BIT(E4M3FNUZ) | DTYPE_BIT(E5M2FNUZ) | DTYPE_BIT(E8M0),
     CLASS_REAL = CLASS_FLOATS | CLASS_INTS | DTYPE_BIT(BOOL), /* what the reference computes with */
-    CLASS_CAST = CLASS_REAL | CLASS_FLOAT8,                   /* ... and converts to and from */
+    CLASS_WIDE = CLASS_REAL | DTYPE_BIT(U64),                 /* ... where numbers above 2^63 need no order */
+    CLASS_CAST = CLASS_WIDE | CLASS_FLOAT8,                   /* ... and converts to and from */
     CLASS_ANY = (1 << DTYPE_COUNT) - 1                        /* bytes that are only moved */
 };
 
@@ -155,6 +156,8 @@ void element_store_double(dtype type, char *data, double value);
 void element_store_int(dtype type, char *data, int64_t value);
 double element_double(dtype type, const char *data);
 int64_t element_int(dtype type, const char *data);
+/* False, with the reason, for u64 and an operator that orders its operands: they are computed in i64. */
+bool fits_i64(dtype type, op_kind op, reason *why);
 /* Strided bytes to strided bytes; the two may be the same. */
 void element_copy(uint32_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t count);
 float half_to_float(uint16_t bits);

@@ -58,8 +58,18 @@ uint16_t float_to_bfloat(float value) {
 }
 
 static int64_t double_to_i64(double value) { return value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN; }
+static uint64_t double_to_u64(double value) { /* the upper half by a conversion of what lies over 2^63 */
+    if (value >= 0x1p63) return (uint64_t)double_to_i64(value - 0x1p63) ^ (uint64_t)1 << 63;
+    return (uint64_t)double_to_i64(value);
+}
 static int64_t double_to_i32(double value) {
     return value > -0x1p31 - 1 && value < 0x1p31 ? (int64_t)(int32_t)value : INT32_MIN;
+}
+
+/* The halves of its range by two conversions, as vector code does. */
+static uint32_t double_to_u32(double value) {
+    if (value >= 0x1p31) return (uint32_t)double_to_i32(value - 0x1p31) ^ (uint32_t)1 << 31;
+    return (uint32_t)double_to_i32(value);
 }
 
 /* ---- loads ---- */
@@ -82,6 +92,7 @@ static int64_t double_to_i32(double value) {
 void tile_load_int(dtype type, const char *data, int64_t stride, int64_t count, int64_t *out) {
     LOAD_IF(BOOL, uint8_t, out, value != 0)
     LOAD_IF(I64, int64_t, out, value)
+    LOAD_IF(U64, uint64_t, out, (int64_t)value)
 #define X(id, ctype) LOAD_IF(id, ctype, out, (int64_t)value)
     INTEGER_TYPES(X)
 #undef X
@@ -120,6 +131,7 @@ void tile_load_double(dtype type, const char *data, int64_t stride, int64_t coun
     }
     LOAD_IF(BOOL, uint8_t, out, (double)(value != 0))
     LOAD_IF(I64, int64_t, out, (double)value)
+    LOAD_IF(U64, uint64_t, out, (double)value)
 #define X(id, ctype) LOAD_IF(id, ctype, out, (double)value)
     INTEGER_TYPES(X)
 #undef X
@@ -146,6 +158,7 @@ void tile_load_double(dtype type, const char *data, int64_t stride, int64_t coun
 static void store_ints(dtype type, char *data, int64_t stride, int64_t count, const int64_t *from) {
     STORE_IF(BOOL, uint8_t, from[i] != 0)
     STORE_IF(I64, int64_t, from[i])
+    STORE_IF(U64, uint64_t, (uint64_t)from[i])
     STORE_IF(F64, double, (double)from[i])
     STORE_IF(F32, float, (float)from[i])
     STORE_IF(F16, uint16_t, float_to_half((float)from[i]))
@@ -167,9 +180,10 @@ static void store_floats(dtype type, char *data, int64_t stride, int64_t count, 
     STORE_IF(I16, int16_t, (int16_t)double_to_i32((double)from[i]))
     STORE_IF(I32, int32_t, (int32_t)double_to_i32((double)from[i]))
     STORE_IF(I64, int64_t, double_to_i64((double)from[i]))
+    STORE_IF(U64, uint64_t, double_to_u64((double)from[i]))
     STORE_IF(U8, uint8_t, (uint8_t)double_to_i64((double)from[i]))
-    STORE_IF(U16, uint16_t, (uint16_t)double_to_i64((double)from[i]))
-    STORE_IF(U32, uint32_t, (uint32_t)double_to_i64((double)from[i]))
+    STORE_IF(U16, uint16_t, (uint16_t)double_to_i32((double)from[i]))
+    STORE_IF(U32, uint32_t, double_to_u32((double)from[i]))
 }
 
 static void store_doubles(dtype type, char *data, int64_t stride, int64_t count, const double *from) {
@@ -183,9 +197,10 @@ static void store_doubles(dtype type, char *data, int64_t stride, int64_t count,
     STORE_IF(I16, int16_t, (int16_t)double_to_i32(from[i]))
     STORE_IF(I32, int32_t, (int32_t)double_to_i32(from[i]))
     STORE_IF(I64, int64_t, double_to_i64(from[i]))
+    STORE_IF(U64, uint64_t, double_to_u64(from[i]))
     STORE_IF(U8, uint8_t, (uint8_t)double_to_i64(from[i]))
-    STORE_IF(U16, uint16_t, (uint16_t)double_to_i64(from[i]))
-    STORE_IF(U32, uint32_t, (uint32_t)double_to_i64(from[i]))
+    STORE_IF(U16, uint16_t, (uint16_t)double_to_i32(from[i]))
+    STORE_IF(U32, uint32_t, double_to_u32(from[i]))
 }
 
 void tile_store(dtype type, char *data, int64_t stride, int64_t count, compute kind, const void *numbers) {
@@ -209,6 +224,17 @@ int64_t element_int(dtype type, const char *data) {
     int64_t value = 0;
     tile_load_int(type, data, 0, 1, &value);
     return value;
+}
+
+bool fits_i64(dtype type, op_kind op, reason *why) {
+    static const op_kind ops[] = {
+        OP_ADD,         OP_SUB,         OP_MUL,        OP_EQ,          OP_NE,          OP_LOGICAL_AND, OP_LOGICAL_OR,
+        OP_LOGICAL_XOR, OP_BITWISE_AND, OP_BITWISE_OR, OP_BITWISE_XOR, OP_BITWISE_NOT, OP_LOGICAL_NOT, OP_ISNAN,
+        OP_ISINF,       OP_ISFINITE,    OP_ANY,        OP_ALL,         OP_ASSIGN,      OP_UPDATE_ADD,  OP_UPDATE_MUL};
+    if (type != DTYPE_U64) return true;
+    for (uint32_t i = 0; i < COUNT_OF(ops); i++)
+        if (ops[i] == op) return true;
+    return decline(why, "%s is not computed on u64", op_name(op));
 }
 
 void element_copy(uint32_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t count) {

@@ -1,5 +1,5 @@
-/* binary, in any real dtype: tile by tile, one function an operator (binary_ops.def). The second operand may be a
- * number, which takes the kind that the first is computed in. */
+/* binary, in any real dtype: tile by tile, one function an operator (binary_ops.def). The second operand may be a number, of
+ * the first's dtype. An add of two operands may have a number that scales the second: a + number b, rounded once. */
 #include "backend/cpu/cpu_int.h"
 
 #include <math.h>
@@ -63,6 +63,26 @@ static double f64_floor_divide(double a, double b) {
     return quotient - whole > 0.5 ? whole + 1 : whole;
 }
 
+/* In f16 and bf16 PyTorch rounds each step of a quotient that is cut. */
+typedef float (*round_fn)(float value);
+static float round_half(float value) { return half_to_float(float_to_half(value)); }
+static float round_bfloat(float value) { return bfloat_to_float(float_to_bfloat(value)); }
+
+static float short_floor_divide(float a, float b, round_fn rounded) {
+    if (b == 0) return a / b;
+    float rest = fmodf(a, b), quotient = rounded(rounded(a - rest) / b);
+    if (rest != 0 && (b < 0) != (rest < 0)) quotient = rounded(quotient - 1);
+    if (quotient == 0) return copysignf(0, a / b);
+    float whole = floorf(quotient);
+    return quotient - whole > 0.5F ? whole + 1 : whole;
+}
+
+static void short_divide(op_kind op, dtype type, const float *a, const float *b, float *out, int64_t count) {
+    round_fn rounded = type == DTYPE_F16 ? round_half : round_bfloat;
+    for (int64_t i = 0; i < count; i++)
+        out[i] = op == OP_DIV_FLOOR ? short_floor_divide(a[i], b[i], rounded) : truncf(rounded(a[i] / b[i]));
+}
+
 #define BINARY_FUNCTION(name, from, to, expression)                                                                    \
     static void name(const void *first, const void *second, void *out, int64_t count, int32_t bits) {                  \
         const from *left = first, *right = second;                                                                     \
@@ -116,6 +136,7 @@ bool ref_binary_can_run(const bound_step *step, reason *why) {
     dtype from = step->operands[0].dtype, to = step->results[0].dtype;
     if (op >= OP_COUNT || !functions[compute_of(from)][op])
         return decline(why, "%s is not defined on %s", op < OP_COUNT ? op_name(op) : "?", dtype_name(from));
+    if (!fits_i64(from, op, why)) return false;
     if (to != (op_group_of(op) == OPS_COMPARE ? DTYPE_BOOL : from))
         return decline(why, "the result's dtype is %s", dtype_name(to));
     if (step->operand_count == 1)
@@ -124,33 +145,71 @@ bool ref_binary_can_run(const bound_step *step, reason *why) {
     return require_result_sizes(step, 0, why) && require_result_sizes(step, 1, why);
 }
 
+/* a + number b */
+static void scaled_sum(compute kind, const tile *a, const tile *b, const tile *number, tile *out, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        if (kind == COMPUTE_F32) out->f[i] = fmaf(number->f[0], b->f[i], a->f[i]);
+        if (kind == COMPUTE_F64) out->d[i] = fma(number->d[0], b->d[i], a->d[i]);
+        if (kind == COMPUTE_I64) out->i[i] = (int64_t)((uint64_t)a->i[i] + (uint64_t)number->i[0] * (uint64_t)b->i[i]);
+    }
+}
+
 /* In f16 and bf16 PyTorch takes the number in f32 for a product or a quotient and rounds it to the dtype for all else. */
 static float scalar_of(const bound_step *step) {
     float value = (float)attr_real(step, ATTR_SCALAR, 0);
     op_kind op = attr_op(step);
     dtype type = step->operands[0].dtype;
     if (op == OP_MUL || op == OP_DIV) return value;
-    if (type == DTYPE_F16) return half_to_float(float_to_half(value));
-    return type == DTYPE_BF16 ? bfloat_to_float(float_to_bfloat(value)) : value;
+    if (type == DTYPE_F16) return round_half(value);
+    return type == DTYPE_BF16 ? round_bfloat(value) : value;
+}
+
+/* An integer is cut to the operand's width. */
+static int64_t integer_of(const bound_step *step) {
+    char element[8];
+    element_store_int(step->operands[0].dtype, element, attr_int(step, ATTR_SCALAR, 0));
+    return element_int(step->operands[0].dtype, element);
 }
 
 static void fill_scalar(const bound_step *step, compute kind, tile *out) {
     for (int64_t i = 0; i < TILE; i++) {
         if (kind == COMPUTE_F32) out->f[i] = scalar_of(step);
         if (kind == COMPUTE_F64) out->d[i] = attr_real(step, ATTR_SCALAR, 0);
-        if (kind == COMPUTE_I64) out->i[i] = attr_int(step, ATTR_SCALAR, 0);
+        if (kind == COMPUTE_I64) out->i[i] = integer_of(step);
     }
+}
+
+typedef struct binary {
+    op_kind op;
+    dtype type;
+    compute kind;
+    int32_t bits;
+    bool scales;
+} binary;
+
+static binary binary_of(const bound_step *step) {
+    dtype type = step->operands[0].dtype;
+    binary binary = {attr_op(step), type, compute_of(type), (int32_t)dtype_size(type) * 8,
+                     step->operand_count == 2 && attr_of(step, ATTR_SCALAR)};
+    if (dtype_kind_of(type) == KIND_SIGNED) binary.bits = -binary.bits;
+    return binary;
+}
+
+static void compute_tile(const binary *binary, const tile in[3], tile *out, int64_t count) {
+    bool cuts = binary->op == OP_DIV_FLOOR || binary->op == OP_DIV_TRUNC;
+    if (binary->scales)
+        scaled_sum(binary->kind, &in[0], &in[1], &in[2], out, count);
+    else if (cuts && (binary->type == DTYPE_F16 || binary->type == DTYPE_BF16))
+        short_divide(binary->op, binary->type, in[0].f, in[1].f, out->f, count);
+    else
+        functions[binary->kind][binary->op](&in[0], &in[1], out, count, binary->bits);
 }
 
 void ref_binary(const kernel_call *call) {
     const bound_step *step = call->step;
     const bound_operand *to = &step->results[0];
-    dtype type = step->operands[0].dtype;
-    op_kind op = attr_op(step);
-    compute kind = compute_of(type), result_kind = op_group_of(op) == OPS_COMPARE ? COMPUTE_I64 : kind;
-    binary_fn function = functions[kind][op];
-    bool signed_type = dtype_kind_of(type) == KIND_SIGNED;
-    int32_t bits = (int32_t)dtype_size(type) * (signed_type ? -8 : 8);
+    binary binary = binary_of(step);
+    compute result_kind = op_group_of(binary.op) == OPS_COMPARE ? COMPUTE_I64 : binary.kind;
     walk walk;
     walk_init(&walk, to->rank, to->sizes);
     walk_add_operand(&walk, call, to);
@@ -158,16 +217,17 @@ void ref_binary(const kernel_call *call) {
     walk_merge(&walk);
     int64_t begin, end;
     call_share(call, walk_total(&walk), 64, &begin, &end);
-    tile in[2], out;
+    tile in[3], out;
     uint32_t first = step->operand_count == 1 && attr_int(step, ATTR_SCALAR_FIRST, 0) ? 1 : 0;
-    if (step->operand_count == 1) fill_scalar(step, kind, &in[1 - first]);
+    if (attr_of(step, ATTR_SCALAR)) fill_scalar(step, binary.kind, &in[binary.scales ? 2 : 1 - first]);
     if (!walk_start(&walk, begin, end)) return;
     do {
         for (int64_t done = 0; done < walk.run; done += TILE) {
             int64_t count = walk.run - done < TILE ? walk.run - done : TILE;
             for (uint32_t i = 0; i < step->operand_count; i++)
-                tile_load(type, walk.data[i + 1] + done * walk.step[i + 1], walk.step[i + 1], count, &in[i ^ first]);
-            function(&in[0], &in[1], &out, count, bits);
+                tile_load(binary.type, walk.data[i + 1] + done * walk.step[i + 1], walk.step[i + 1], count,
+                          &in[i ^ first]);
+            compute_tile(&binary, in, &out, count);
             tile_store(to->dtype, walk.data[0] + done * walk.step[0], walk.step[0], count, result_kind, &out);
         }
     } while (walk_next(&walk));

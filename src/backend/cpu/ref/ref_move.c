@@ -89,6 +89,14 @@ void ref_where(const kernel_call *call) {
 /* ---- cast, copy ---- */
 bool ref_cast_can_run(const bound_step *step, reason *why) { return require_result_sizes(step, 0, why); }
 
+/* Of u64 to a float: in one rounding, save f16 and bf16, which PyTorch rounds from f32. */
+static void cast_large(dtype to, char *data, int64_t stride, int64_t count, const int64_t *from) {
+    for (int64_t i = 0; i < count; i++, data += stride) {
+        uint64_t value = (uint64_t)from[i];
+        element_store_double(to, data, to == DTYPE_F64 ? (double)value : (double)(float)value);
+    }
+}
+
 void ref_cast(const kernel_call *call) {
     const bound_operand *from = &call->step->operands[0], *to = &call->step->results[0];
     walk walk;
@@ -103,8 +111,11 @@ void ref_cast(const kernel_call *call) {
         for (int64_t done = 0; done < walk.run; done += TILE) {
             int64_t count = walk.run - done < TILE ? walk.run - done : TILE;
             tile_load(from->dtype, walk.data[1] + done * walk.step[1], walk.step[1], count, &numbers);
-            tile_store(to->dtype, walk.data[0] + done * walk.step[0], walk.step[0], count, compute_of(from->dtype),
-                       &numbers);
+            char *target = walk.data[0] + done * walk.step[0];
+            if (from->dtype == DTYPE_U64 && !dtype_is_integral(to->dtype))
+                cast_large(to->dtype, target, walk.step[0], count, numbers.i);
+            else
+                tile_store(to->dtype, target, walk.step[0], count, compute_of(from->dtype), &numbers);
         }
     } while (walk_next(&walk));
 }

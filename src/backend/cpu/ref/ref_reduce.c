@@ -212,6 +212,7 @@ bool ref_reduce_can_run(const bound_step *step, reason *why) {
     for (uint32_t i = 0; i < step->operands[0].rank; i++) reduced[i] = is_reduced(step, i);
     op_kind op = attr_op(step);
     if (op >= OP_COUNT || op_group_of(op) != OPS_REDUCE) return decline(why, "the operator is not a reduction");
+    if (!fits_i64(step->operands[0].dtype, op, why)) return false;
     bool floats = dtype_is_float(step->operands[0].dtype);
     if (!floats && (op == OP_MEAN || op == OP_VAR))
         return decline(why, "%s is not defined on %s", op_name(op), dtype_name(step->operands[0].dtype));

@@ -63,6 +63,7 @@ bool ref_unary_can_run(const bound_step *step, reason *why) {
     dtype from = step->operands[0].dtype, to = step->results[0].dtype;
     if (op >= OP_COUNT || !functions[compute_of(from)][op])
         return decline(why, "%s is not defined on %s", op < OP_COUNT ? op_name(op) : "?", dtype_name(from));
+    if (!fits_i64(from, op, why)) return false;
     if (to != (is_test(op) ? DTYPE_BOOL : from)) return decline(why, "the result's dtype is %s", dtype_name(to));
     return require_result_sizes(step, 0, why);
 }

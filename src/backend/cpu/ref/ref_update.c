@@ -90,6 +90,7 @@ void ref_index_update(const kernel_call *call) {
 bool ref_scatter_update_can_run(const bound_step *step, reason *why) {
     op_kind op = attr_op(step);
     if (op >= OP_COUNT || op_group_of(op) != OPS_UPDATE) return decline(why, "the operator is not an update");
+    if (!fits_i64(step->operands[0].dtype, op, why)) return false;
     return is_in_place(step, why) && lines_of_index_fit(step, &step->operands[2], &step->operands[1], why);
 }
 

@@ -38,6 +38,7 @@ bool vec_binary_can_run(const bound_step *step, reason *why) {
     for (uint32_t i = 0; i < COUNT_OF(ops); i++) known |= attr_op(step) == ops[i];
     bool squares = attr_op(step) == OP_POW && step->operand_count == 1 && attr_real(step, ATTR_SCALAR, 0) == 2 &&
                    !attr_int(step, ATTR_SCALAR_FIRST, 0);
+    if (step->operand_count == 2 && attr_of(step, ATTR_SCALAR)) return decline(why, "it scales an operand");
     if (!known && !squares) return decline(why, "it has no vector form of %s", op_name(attr_op(step)));
     return runs_fit(step, why);
 }

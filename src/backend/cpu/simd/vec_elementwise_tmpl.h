@@ -100,8 +100,8 @@ static inline vf side_load_part(side side, int64_t i, int64_t count, vf repeated
     X(SUB, a - b)                                                                                                      \
     X(MUL, (a) * b)                                                                                                    \
     X(DIV, a / b)                                                                                                      \
-    X(MAXIMUM, vec_select((a != a) | (a >= b), a, b))                                                                  \
-    X(MINIMUM, vec_select((a != a) | (a <= b), a, b))                                                                  \
+    X(MAXIMUM, vec_select((a != a) | (a > b), a, b))                                                                   \
+    X(MINIMUM, vec_select((a != a) | (a < b), a, b))                                                                   \
     X(POW, vec_select(b == 2, (a) * a, a))
 BINARY_TABLE(BINARY_RUN)
 
