@@ -57,7 +57,8 @@ insitu_status convert_binary(converter *c, int32_t param) {
     return convert_two(c, (op_kind)param, a, b);
 }
 
-/* a + factor b in the dtype, rounded once, as PyTorch's vector loops round; f16 and bf16 round the factor first. */
+/* a + factor b in the dtype, rounded once, as PyTorch's vector loops round. In f16 and bf16 its vector and scalar loops
+ * differ, and this is the scalar one: the factor, the product and the sum are rounded. */
 static insitu_status emit_scaled_sum(converter *c, operand a, operand b, sym factor, dtype type, tensor_id *out) {
     double known;
     bool constant = sym_constant_float(c->pool, factor, &known);
@@ -69,6 +70,11 @@ static insitu_status emit_scaled_sum(converter *c, operand a, operand b, sym fac
         return emit_operation(c, OP_ADD, a, b, type, out);
     }
     tensor_id operands[2];
+    if (wide_dtype(type) != type) { /* PyTorch's scalar loop: each step is rounded */
+        TRY(emit_cast(c, b.tensor, type, &operands[1]));
+        TRY(emit_scalar(c, OP_MUL, operands[1], factor, false, &operands[1]));
+        return emit_operation(c, OP_ADD, a, operand_of_tensor(c, operands[1]), type, out);
+    }
     shape shape = tensor_of(c, b.tensor)->shape;
     if (!a.is_number) TRY(broadcast_shapes(c, &tensor_of(c, a.tensor)->shape, &shape, &shape));
     TRY(emit_operand(c, a, type, &shape, &operands[0]));
