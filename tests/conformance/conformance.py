@@ -9,11 +9,10 @@ programs below), and something is with --no-inplace. Both forms give one in-plac
 """
 import json
 import pathlib
-import re
 import sys
 import tempfile
 
-import tensors
+from agreement import different_from_eager
 from command import Run, calls_of, forms, inputs_of, must, stored
 
 # Programs that copy state bytes: one of two states is set aside; a computed value that is also read elsewhere is stored;
@@ -48,22 +47,6 @@ WRITTEN = {
 MOVED = {"history": [4 * 10 * 4] * 3, "streaming": [0] * 3, "streaming_dynamic": [0, 4 * 2 * 9, 0]}
 
 
-def check_values(what, run, io):
-    for call in calls_of(io):
-        got = run.outputs[call]
-        want = {name.split(".", 1)[1]: tensor for name, tensor in io.items()
-                if re.match(rf"call{call}\.(output|mutated)\.", name)}
-        assert got.keys() == want.keys(), f"{what}: call {call} gives {sorted(got)} where {sorted(want)} was expected"
-        for name, tensor in want.items():
-            different = tensors.difference(tensor, got[name])
-            assert not different, f"{what}: call {call}: {name}: {different}"
-    want = {name[len("state."):]: tensor for name, tensor in io.items() if name.startswith("state.")}
-    assert run.state.keys() == want.keys(), f"{what}: states {sorted(run.state)} where {sorted(want)} was expected"
-    for name, tensor in want.items():
-        different = tensors.difference(tensor, run.state[name])
-        assert not different, f"{what}: state {name}: {different}"
-
-
 def check_counters(what, name, run):
     copied = [row["state_bytes_copied"] for row in run.stats]
     assert copied == [COPIED.get(name, 0)] * len(copied), f"{what}: {copied} state bytes copied"
@@ -85,7 +68,8 @@ def check_form(name, program, io, folder):
     calls = [inputs_of(io, call) for call in calls_of(io)]
     strict = [] if name in COPIED else ["--strict"]
     in_place = Run(program, calls, folder / "in_place", *strict).must()
-    check_values(what, in_place, io)
+    wrong = different_from_eager(in_place, io)
+    assert not wrong, f"{what}: {wrong[0]}"
     check_counters(what, name, in_place)
     rows = json.loads(must("explain", program, "--json").stdout)["report"]
     saved = [row["state_bytes_saved"] for row in in_place.stats]
