@@ -35,6 +35,21 @@ static insitu_status require_divisor(converter *c, op_kind op, operand divisor, 
     return network_require(c->network, condition, "an integer is divided by 0", c->node->source);
 }
 
+/* In f16 and bf16 PyTorch takes a second operand of one element as it is, in f32, for a product or a quotient, and rounds
+ * the result once. (A number that is not cut after the division: ref_binary.c does so.) */
+static bool takes_whole(const converter *c, op_kind op, operand a, operand b, dtype type) {
+    bool cuts = op == OP_DIV_FLOOR || op == OP_DIV_TRUNC;
+    if (wide_dtype(type) == type || a.is_number || !(cuts || op == OP_MUL || op == OP_DIV)) return false;
+    if (b.is_number) return cuts;
+    return is_int_constant(c, shape_numel(c->pool, &tensor_of(c, b.tensor)->shape), 1);
+}
+
+static insitu_status emit_uncut(converter *c, op_kind op, operand a, operand b, dtype type, tensor_id *out) {
+    TRY(emit_cast(c, a.tensor, type, &a.tensor));
+    TRY(emit_operation(c, op, operand_of_tensor(c, a.tensor), b, wide_dtype(type), out));
+    return emit_cast(c, *out, type, out);
+}
+
 static insitu_status convert_two(converter *c, op_kind op, operand a, operand b) {
     operand both[2] = {a, b};
     dtype type;
@@ -45,7 +60,11 @@ static insitu_status convert_two(converter *c, op_kind op, operand a, operand b)
         type = DTYPE_BOOL;
     }
     TRY(require_divisor(c, op, b, type));
-    TRY(emit_operation(c, op, a, b, type, &result));
+    if (takes_whole(c, op, a, b, type)) {
+        TRY(emit_uncut(c, op, a, b, type, &result));
+    } else {
+        TRY(emit_operation(c, op, a, b, type, &result));
+    }
     set_only_result(c, result);
     return INSITU_OK;
 }
@@ -57,26 +76,30 @@ insitu_status convert_binary(converter *c, int32_t param) {
     return convert_two(c, (op_kind)param, a, b);
 }
 
-/* a + factor b in the dtype, rounded once, as PyTorch's vector loops round. In f16 and bf16 its vector and scalar loops
- * differ, and this is the scalar one: the factor, the product and the sum are rounded. */
+/* True where PyTorch runs its scalar loop: its vector loops take 32 elements of f16 or bf16 at a time (with AVX-512). */
+static bool is_short(const converter *c, const shape *shape, dtype type) {
+    int64_t count;
+    if (wide_dtype(type) == type) return false;
+    return sym_constant(c->pool, shape_numel(c->pool, shape), &count) && count < 32;
+}
+
+/* a + factor b in the dtype, rounded once, as PyTorch's vector loops round; f16 and bf16 round the factor first. A few
+ * elements of those go through its scalar loop, which rounds the product too. */
 static insitu_status emit_scaled_sum(converter *c, operand a, operand b, sym factor, dtype type, tensor_id *out) {
     double known;
     bool constant = sym_constant_float(c->pool, factor, &known);
     if (constant && known == 1) return emit_operation(c, OP_ADD, a, b, type, out);
     if (constant && known == -1) return emit_operation(c, OP_SUB, a, b, type, out);
     if (constant && wide_dtype(type) != type) factor = sym_float(c->pool, dtype_round(type, known));
-    if (b.is_number) {
-        b = operand_of_number(c, sym_mul(c->pool, factor, b.number));
-        return emit_operation(c, OP_ADD, a, b, type, out);
-    }
     tensor_id operands[2];
-    if (wide_dtype(type) != type) { /* PyTorch's scalar loop: each step is rounded */
+    shape shape = {0};
+    if (!a.is_number) shape = tensor_of(c, a.tensor)->shape;
+    if (!b.is_number) TRY(broadcast_shapes(c, &tensor_of(c, b.tensor)->shape, &shape, &shape));
+    if (!b.is_number && is_short(c, &shape, type)) {
         TRY(emit_cast(c, b.tensor, type, &operands[1]));
         TRY(emit_scalar(c, OP_MUL, operands[1], factor, false, &operands[1]));
         return emit_operation(c, OP_ADD, a, operand_of_tensor(c, operands[1]), type, out);
     }
-    shape shape = tensor_of(c, b.tensor)->shape;
-    if (!a.is_number) TRY(broadcast_shapes(c, &tensor_of(c, a.tensor)->shape, &shape, &shape));
     TRY(emit_operand(c, a, type, &shape, &operands[0]));
     TRY(emit_operand(c, b, type, &shape, &operands[1]));
     draft sum = draft_of(LAYER_BINARY);
@@ -148,6 +171,21 @@ insitu_status convert_square(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
+/* a + b d in the dtype: of f32 rounded once, through f64, which holds their product. */
+static insitu_status emit_product_sum(converter *c, operand a, operand b, operand d, dtype type, tensor_id *out) {
+    dtype exact = type == DTYPE_F32 ? DTYPE_F64 : type;
+    operand *const operands[] = {&a, &b, &d};
+    for (uint32_t i = 0; i < COUNT_OF(operands); i++) {
+        if (operands[i]->is_number) continue;
+        TRY(emit_cast(c, operands[i]->tensor, type, &operands[i]->tensor));
+        TRY(emit_cast(c, operands[i]->tensor, exact, &operands[i]->tensor));
+        *operands[i] = operand_of_tensor(c, operands[i]->tensor);
+    }
+    TRY(emit_operation(c, OP_MUL, b, d, exact, out));
+    TRY(emit_operation(c, OP_ADD, a, operand_of_tensor(c, *out), exact, out));
+    return emit_cast(c, *out, type, out);
+}
+
 /* self + value tensor1 tensor2, self + value tensor1 / tensor2 */
 insitu_status convert_addc(converter *c, int32_t param) {
     operand operands[3];
@@ -160,25 +198,31 @@ insitu_status convert_addc(converter *c, int32_t param) {
     TRY(promote(c, operands, 3, &type));
     dtype wide = wide_dtype(type);
     TRY(take_sym_or(c, "value", sym_int(c->pool, 1), &value));
+    if (dtype_is_integral(type) && sym_kind_of(c->pool, value) == SYM_KIND_FLOAT) /* PyTorch cuts it */
+        value = sym_make(c->pool, SYM_TRUNC, &value, 1);
     double factor;
     if (!sym_constant_float(c->pool, value, &factor) || factor != 1.0) {
         TRY(emit_operation(c, OP_MUL, operands[1], operand_of_number(c, value), wide, &product));
         operands[1] = operand_of_tensor(c, product);
+    }
+    if (param == OP_MUL) {
+        TRY(emit_product_sum(c, operands[0], operands[1], operands[2], wide, &product));
+        return finish_wide(c, product, type);
     }
     TRY(emit_operation(c, (op_kind)param, operands[1], operands[2], wide, &product));
     TRY(emit_operation(c, OP_ADD, operands[0], operand_of_tensor(c, product), wide, &product));
     return finish_wide(c, product, type);
 }
 
-/* A weight that is a tensor: below 0.5 self + weight (end - self), else end - (end - self) (1 - weight). */
+/* A weight that is a tensor: below 0.5 self + weight (end - self), else end + (weight - 1) (end - self). */
 static insitu_status emit_lerp(converter *c, tensor_id self, tensor_id end, tensor_id span, tensor_id weight,
                                tensor_id *out) {
     tensor_id near, far, small;
-    TRY(emit_binary(c, OP_MUL, span, weight, &near));
-    TRY(emit_binary(c, OP_ADD, self, near, &near));
-    TRY(emit_scalar(c, OP_SUB, weight, sym_int(c->pool, 1), true, &far));
-    TRY(emit_binary(c, OP_MUL, span, far, &far));
-    TRY(emit_binary(c, OP_SUB, end, far, &far));
+    dtype type = dtype_of(c, self);
+    operand gap = operand_of_tensor(c, span);
+    TRY(emit_product_sum(c, operand_of_tensor(c, self), gap, operand_of_tensor(c, weight), type, &near));
+    TRY(emit_scalar(c, OP_SUB, weight, sym_int(c->pool, 1), false, &far));
+    TRY(emit_product_sum(c, operand_of_tensor(c, end), gap, operand_of_tensor(c, far), type, &far));
     TRY(emit_unary(c, OP_ABS, weight, &small));
     TRY(emit_scalar_float(c, OP_LT, small, 0.5, false, &small));
     return emit_where(c, small, near, far, out);
