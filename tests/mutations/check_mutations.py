@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Programs that mutate buffers and inputs, each form of mutation on both, made here by PyTorch and compared with it.
+
+    scripts/setup --oracle && build/venv/bin/python tests/mutations/check_mutations.py [--command build/release/bin/insitu] [PATTERN...]
+
+PATTERN is a regular expression on a program's name. Each program is exported as it is and after run_decompositions({}); three
+calls of either, in place, with --no-inplace and through an engine file, must give the bits of eager PyTorch (where sums or
+functions are computed, within the dtype's tolerance), and one another's bits. What PyTorch itself does not export, or exports
+so that its own module gives other values, is not counted. --results writes a JUnit file; --update writes the table of
+docs/in-place.md, which must else be as it is there.
+"""
+import argparse
+import copy
+import multiprocessing
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+import xml.etree.ElementTree as ElementTree
+
+import torch
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "conformance")]
+
+import case  # noqa: E402
+import forms  # noqa: E402, F401
+import verdicts  # noqa: E402
+from fixtures.exporting import (export, mutated_inputs, record_call, record_states, save, stored_tensor,  # noqa: E402
+                                user_inputs)
+
+FORMS = ("train", "aten")
+
+
+class Unexported(Exception):
+    """PyTorch refuses the program, or what it exports computes something else."""
+
+
+class Result:
+    """What became of one program in one form."""
+
+    def __init__(self, program, form):
+        self.program, self.form = program, form
+        self.wrong, self.refused, self.unexported, self.report = [], None, None, []
+
+    @property
+    def name(self):
+        return f"{self.program}.{self.form}"
+
+    @property
+    def fault(self):
+        return self.refused or "\n".join(self.wrong)
+
+
+def values(module, program, names, mutated):
+    """The tensors of an io file. The call that has to fail fails, and leaves the states as they were before."""
+    tensors, states = {}, {}
+    for i, call in enumerate(program.calls()):
+        states = record_states(module)
+        try:
+            record_call(module, i, call, names, mutated, tensors)
+        except (IndexError, RuntimeError) as error:
+            if program.case.fails != i:
+                raise Unexported(f"eager: {error}") from error
+            break
+        assert program.case.fails != i, f"{program.name}: call {i} does not fail in eager PyTorch"
+        states = record_states(module)
+    return {name: stored_tensor(tensor) for name, tensor in {**tensors, **states}.items()}
+
+
+def export_program(program):
+    try:
+        return export(program.module(), program.calls()[0], program.dynamic(), FORMS)
+    except Exception as error:  # whatever the exporter raises
+        raise Unexported((str(error).strip() or repr(error)).splitlines()[0]) from error
+
+
+def exports_otherwise(exported, program, names, mutated, io, compare):
+    """Whether PyTorch's own run of the form gives other values than eager, too."""
+    try:
+        got = values(exported.module(), program, names, mutated)
+    except (Unexported, AssertionError):
+        return True
+    return any(name in got and compare(tensor, got[name]) for name, tensor in io.items())
+
+
+def check_program(program, folder):
+    from agreement import Agreement
+    import tensors
+    results = [Result(program.name, form) for form in FORMS]
+    try:
+        exported = export_program(program)
+        names, mutated = user_inputs(exported["train"]), mutated_inputs(exported["aten"])
+        io = values(program.module(), program, names, mutated)
+    except Unexported as error:
+        for result in results:
+            result.unexported = str(error)
+        return results
+    compare = tensors.difference if program.case.close else tensors.exact_difference
+    for result in results:
+        path = folder / f"{result.name}.pt2"
+        save(copy.deepcopy(exported[result.form]), path)
+        try:
+            agreement = Agreement(path, io, folder, compare, program.case.fails, case.CALLS)
+            result.wrong, result.refused, result.report = agreement.wrong, agreement.refused, agreement.report
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            result.wrong.append(str(error))
+        if result.fault and exports_otherwise(exported[result.form], program, names, mutated, io, compare):
+            result.wrong, result.refused, result.unexported = [], None, "PyTorch's own module differs from eager"
+    check_reports(results)
+    return results
+
+
+def check_reports(results):
+    """Both forms give one report, save for the names of their own nodes."""
+    kept = ("name", "type", "update", "written", "bytes_written", "bytes_moved", "bytes_copied", "bytes_saved", "in_place")
+    train, aten = ([{key: row[key] for key in kept} for row in result.report] for result in results)
+    if train != aten and not any(result.fault or result.unexported for result in results):
+        results[1].wrong.append(f"the forms' reports differ: {train} and {aten}")
+
+
+def check(job):
+    name, folder = job
+    torch.set_num_threads(1)
+    program = next(program for program in case.programs() if program.name == name)
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        return check_program(program, pathlib.Path(own))
+
+
+def check_all(programs, processes):
+    with tempfile.TemporaryDirectory(prefix="mutations") as folder:
+        check((programs[0].name, folder))  # imports what export needs before the processes part
+        with multiprocessing.get_context("fork").Pool(processes) as pool:
+            found = pool.map(check, [(program.name, folder) for program in programs], chunksize=4)
+    return [result for results in found for result in results]
+
+
+def write_results(path, results, stale, seconds):
+    suite = ElementTree.Element("testsuite", name="mutations", time=f"{seconds:.1f}")
+    for result in results:
+        if result.unexported:
+            continue
+        node = ElementTree.SubElement(suite, "testcase", name=result.name)
+        if result.fault:
+            ElementTree.SubElement(node, "failure", message=result.fault)
+    node = ElementTree.SubElement(suite, "testcase", name="table")
+    if stale:
+        ElementTree.SubElement(node, "failure", message=stale)
+    ElementTree.ElementTree(suite).write(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN")
+    parser.add_argument("--command", default=ROOT / "build/release/bin/insitu", help="the insitu command")
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--results", help="a JUnit file to write")
+    parser.add_argument("--update", action="store_true", help="write the table of docs/in-place.md")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    os.environ["INSITU"] = str(pathlib.Path(options.command).resolve())
+    begin = time.time()
+    programs = case.programs(options.patterns)
+    results = check_all(programs, options.processes)
+    for result in results:
+        if result.fault:
+            print(f"{result.name}: {result.fault}")
+        elif result.unexported:
+            print(f"not counted: {result.name}: {result.unexported}")
+    stale = None if options.patterns else verdicts.check_table(results, options.update)
+    if stale:
+        print(stale)
+    counted = [result for result in results if not result.unexported]
+    faults = sum(bool(result.fault) for result in counted)
+    agreed = {result.program for result in counted} - {result.program for result in counted if result.fault}
+    print(f"{len(agreed)} programs agree with eager PyTorch, {len(counted)} forms; {faults} forms don't; "
+          f"{len(results) - len(counted)} forms not counted; {time.time() - begin:.0f} s")
+    if options.results:
+        write_results(options.results, results, stale, time.time() - begin)
+    sys.exit(1 if faults or stale else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,2 @@
+"""All forms of mutation, in the order of the table in docs/in-place.md."""
+import slices  # noqa: F401
