@@ -43,13 +43,14 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_output(const insitu_co
 typedef struct insitu_run_stats {
     size_t struct_size;
     double seconds;
-    int64_t weight_bytes_read;   /* bytes of weights that the steps read; of an embedding the gathered rows alone */
-    int64_t state_bytes_written; /* bytes stored into state tensors (mutated inputs too) */
-    int64_t state_bytes_moved;   /* bytes shifted within one state tensor */
-    int64_t state_bytes_copied;  /* old bytes set aside, and new bytes built elsewhere and copied back */
-    int64_t state_bytes_saved;   /* bytes of the undo log */
-    int64_t output_bytes_copied; /* bytes of state or input tensors copied to other memory as outputs */
-    int64_t arena_bytes;         /* size of the context's memory for intermediate values */
+    int64_t weight_bytes_read;    /* bytes of weights that the steps read; of an embedding the gathered rows alone */
+    int64_t state_bytes_written;  /* bytes stored into state tensors (mutated inputs too) */
+    int64_t state_bytes_moved;    /* bytes shifted within one state tensor */
+    int64_t state_bytes_copied;   /* old bytes set aside, and new bytes built elsewhere and copied back */
+    int64_t state_bytes_saved;    /* bytes of the undo log */
+    int64_t output_bytes_copied;  /* bytes of state or input tensors copied to other memory as outputs */
+    int64_t arena_bytes;          /* size of the context's memory for intermediate values */
+    int64_t snapshot_bytes_saved; /* replaced bytes that the state's open snapshots keep */
 } insitu_run_stats;
 
 /* stats->struct_size must be set by the caller. */

@@ -17,10 +17,11 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_create(const insitu_engi
                                                                insitu_diag *diag);
 /* NULL is allowed. */
 INSITU_API void insitu_state_destroy(insitu_state *state);
-/* Sets every tensor to its initial value. Errors: ARG (a call is running on the state). */
+/* Sets every tensor to its initial value. Errors: ARG (a call is running on the state), NOMEM (an open snapshot's log). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_reset(insitu_state *state, insitu_stream stream,
                                                               insitu_diag *diag);
-/* A copy that shares nothing with the original. */
+/* A copy that shares nothing with the original: its memory is its own, and no snapshot of it is open.
+ * Errors: ARG (a call is running on the state), NOMEM. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_fork(const insitu_state *state, insitu_stream stream,
                                                              insitu_state **out_state, insitu_diag *diag);
 /* Writes a safetensors file, one tensor a state name: to a temporary name beside path, then renamed. */
@@ -30,16 +31,58 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_save(const insitu_state 
  * buffers of insitu_engine_buffer too, with the very bytes that the engine has. Errors: IO, FORMAT, ARG, SHAPE. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_load(insitu_state *state, const char *path, insitu_diag *diag);
 
+/* The engine that it was created for; NULL of NULL. */
+INSITU_API const insitu_engine *insitu_state_engine(const insitu_state *state);
 INSITU_API int32_t insitu_state_count(const insitu_state *state);
-/* The tensor itself, not a copy: valid until the state is destroyed; shape and strides are owned by the state. The
- * order is that of insitu_engine_state. Errors: ARG. */
+/* The tensor itself, not a copy: valid until the state is destroyed, or the tensor bound or unbound; shape and strides are
+ * owned by the state. The order is that of insitu_engine_state. What is written through it no snapshot sees.
+ * Errors: ARG. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_tensor(const insitu_state *state, int32_t index,
                                                                insitu_tensor *out_tensor, insitu_diag *diag);
-/* Copies the named tensor to or from size bytes of dense row-major memory. Errors: ARG (name), SHAPE (size). */
+/* Copies the named tensor to or from size bytes of dense row-major memory; the tensor stays where it is.
+ * Errors: ARG (name; a call is running), SHAPE (size), NOMEM (write: an open snapshot's log). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_read(const insitu_state *state, const char *name, void *data,
                                                              size_t size, insitu_diag *diag);
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_write(insitu_state *state, const char *name, const void *data,
                                                               size_t size, insitu_diag *diag);
+
+/* ---- the caller's memory ---- */
+
+/* Whose bytes a tensor that is bound begins with. */
+typedef enum insitu_contents {
+    INSITU_CONTENTS_OF_STATE, /* the state's present ones, copied into the memory */
+    INSITU_CONTENTS_OF_MEMORY /* those that the memory holds: nothing is copied */
+} insitu_contents;
+
+/* Puts the named tensor into the caller's memory, which must have the dtype, sizes and strides of insitu_state_tensor and
+ * stay until it is unbound, another is bound, or the state is destroyed; the state's own memory is freed. The tensor
+ * struct, its shape and strides are copied. Every verb works on the bound memory, calls write it in place; a fork has
+ * memory of its own. Memory bound to several states belongs to whichever call runs: only one may.
+ * Errors: ARG (name, dtype, device, alignment; memory of another tensor of the state; a tensor that is a part of a block
+ * which others use; an open snapshot; a call is running), SHAPE. On an error the tensor stays where it was. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_bind(insitu_state *state, const char *name,
+                                                             const insitu_tensor *tensor, insitu_contents contents,
+                                                             insitu_stream stream, insitu_diag *diag);
+/* Takes the tensor back into memory of the state's own, with its contents; the caller's memory keeps its bytes. Nothing
+ * happens if it isn't bound. Errors: ARG (name; an open snapshot; a call is running), NOMEM (it stays bound). */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_unbind(insitu_state *state, const char *name,
+                                                               insitu_stream stream, insitu_diag *diag);
+
+/* ---- snapshots ---- */
+
+/* Remembers the present values: from now on whatever a call, reset, load or write replaces in the state is saved first
+ * (insitu_run_stats.snapshot_bytes_saved), so that insitu_state_restore takes time proportional to what was written and
+ * not to the size of the state. Nothing is copied now. Snapshots nest; *out_snapshot is the number of those that were open
+ * before. Inputs that the program mutates are the caller's, not the state's. Errors: ARG (a call is running), NOMEM. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_snapshot(insitu_state *state, insitu_stream stream,
+                                                                 int32_t *out_snapshot, insitu_diag *diag);
+/* Puts back the values of the snapshot, which is closed, with all that were taken after it.
+ * Errors: ARG (no open snapshot has this number; a call is running). */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_restore(insitu_state *state, int32_t snapshot,
+                                                                insitu_stream stream, insitu_diag *diag);
+/* Closes the snapshot and all that were taken after it; the present values stay. Errors: as insitu_state_restore. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_discard(insitu_state *state, int32_t snapshot,
+                                                                insitu_diag *diag);
 
 #ifdef __cplusplus
 }

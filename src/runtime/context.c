@@ -106,26 +106,6 @@ void insitu_context_destroy(insitu_context *context) {
 
 /* ---- binding tensors ---- */
 
-typedef struct expected_tensor {
-    const char *what, *name;
-    dtype dtype;
-    const shape *shape;
-} expected_tensor;
-
-static insitu_status check_dtype(const expected_tensor *expected, const insitu_tensor *tensor, insitu_diag *diag) {
-    dtype given;
-    if (!dtype_from_public(tensor->dtype, &given))
-        FAIL(diag, INSITU_ARG, "%s '%s' has an unknown dtype (code %u, %u bits) where %s was expected", expected->what,
-             expected->name, tensor->dtype.code, tensor->dtype.bits, dtype_name(expected->dtype));
-    if (given != expected->dtype)
-        FAIL(diag, INSITU_ARG, "%s '%s' has dtype %s where %s was expected", expected->what, expected->name,
-             dtype_name(given), dtype_name(expected->dtype));
-    if (tensor->device.device_type != INSITU_DEVICE_CPU)
-        FAIL(diag, INSITU_ARG, "%s '%s' is not in CPU memory (device type %d)", expected->what, expected->name,
-             (int)tensor->device.device_type);
-    return INSITU_OK;
-}
-
 /* Sizes against what is known before the other tensors are: constants, and ranges. */
 static insitu_status check_sizes(const insitu_context *context, const expected_tensor *expected,
                                  const insitu_tensor *tensor, insitu_diag *diag) {
@@ -155,34 +135,6 @@ static insitu_status check_sizes(const insitu_context *context, const expected_t
     return INSITU_OK;
 }
 
-static insitu_status read_tensor(const expected_tensor *expected, const insitu_tensor *tensor, bound_tensor *out,
-                                 insitu_diag *diag) {
-    bound_tensor read = {
-        .is_bound = true, .data = tensor->data, .byte_offset = tensor->byte_offset, .rank = (uint32_t)tensor->ndim};
-    if (read.rank) memcpy(read.sizes, tensor->shape, read.rank * sizeof(int64_t));
-    if (tensor->strides && read.rank)
-        memcpy(read.strides, tensor->strides, read.rank * sizeof(int64_t));
-    else
-        dense_strides(read.rank, read.sizes, read.strides);
-    for (uint32_t i = 0; i < read.rank; i++) {
-        if (read.strides[i] >= 0) continue;
-        if (read.sizes[i] > 1)
-            FAIL(diag, INSITU_SHAPE, "%s '%s' has a negative stride", expected->what, expected->name);
-        read.strides[i] = 0; /* a dimension of size 1 steps nowhere */
-    }
-    if (!extent_bytes(expected->dtype, read.rank, read.sizes, read.strides, 0, &read.bytes))
-        FAIL(diag, INSITU_SHAPE, "%s '%s' is too large", expected->what, expected->name);
-    if (read.bytes && !tensor->data) FAIL(diag, INSITU_ARG, "%s '%s' has no data", expected->what, expected->name);
-    if (tensor->data) read.address = (uint8_t *)tensor->data + tensor->byte_offset;
-    size_t alignment = dtype_size(expected->dtype);
-    if (dtype_is_complex(expected->dtype)) alignment /= 2;
-    if (read.bytes && (uintptr_t)read.address % alignment)
-        FAIL(diag, INSITU_ARG, "%s '%s' is not aligned to its elements' %zu bytes", expected->what, expected->name,
-             alignment);
-    *out = read;
-    return INSITU_OK;
-}
-
 insitu_status insitu_context_set_input(insitu_context *context, int32_t index, const insitu_tensor *tensor,
                                        insitu_diag *diag) {
     if (!context || !tensor) FAIL(diag, INSITU_ARG, "insitu_context_set_input needs a context and a tensor");
@@ -196,9 +148,9 @@ insitu_status insitu_context_set_input(insitu_context *context, int32_t index, c
                                 .name = input->name,
                                 .dtype = input->type.dtype,
                                 .shape = input->is_scalar ? &no_sizes : &input->type.shape};
-    TRY(check_dtype(&expected, tensor, diag));
+    TRY(expect_dtype(&expected, tensor, diag));
     TRY(check_sizes(context, &expected, tensor, diag));
-    return read_tensor(&expected, tensor, &context->inputs[index], diag);
+    return tensor_read(&expected, tensor, &context->inputs[index], diag);
 }
 
 static dtype number_dtype(const plan *plan, const plan_output *output) {
@@ -230,9 +182,9 @@ insitu_status insitu_context_set_output(insitu_context *context, int32_t index, 
                                 .dtype = is_number ? number_dtype(plan, output) : output->operand.type.dtype,
                                 .shape = is_number ? &no_sizes : &output->operand.type.shape};
     bound_tensor read = {0};
-    TRY(check_dtype(&expected, tensor, diag));
+    TRY(expect_dtype(&expected, tensor, diag));
     TRY(check_sizes(context, &expected, tensor, diag));
-    TRY(read_tensor(&expected, tensor, &read, diag));
+    TRY(tensor_read(&expected, tensor, &read, diag));
     for (uint32_t i = 0; i < read.rank; i++)
         if (read.sizes[i] > 1 && read.strides[i] == 0)
             FAIL(diag, INSITU_SHAPE, "output '%s' has stride 0 in dimension %u: its elements would share memory",

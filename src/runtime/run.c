@@ -134,6 +134,8 @@ static insitu_status patch(const insitu_context *context, uint32_t segment, insi
 static insitu_status start_segment(insitu_context *context, uint32_t segment, insitu_diag *diag) {
     if (segment) TRY(bind_segment(context, segment, diag));
     if (segment) TRY(reserve_segment(context, segment, diag));
+    if (context->logged)
+        TRY(undo_log_reserve(&context->logged->log, context->segments[segment].current->writes.log_bytes, diag));
     set_arena_bases(context, segment);
     if (switch_on(SWITCH_POISON)) {
         const grown_memory *intermediate = &context->segments[segment].intermediate;
@@ -143,8 +145,7 @@ static insitu_status start_segment(insitu_context *context, uint32_t segment, in
     return segment ? patch(context, segment, diag) : INSITU_OK;
 }
 
-/* Runs the steps [first, end) of the segment, none of which is an item. */
-static insitu_status run_steps(const insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
+static insitu_status run_uncut(const insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
                                uint32_t *out_failed, insitu_diag *diag) {
     if (first == end) return INSITU_OK;
     backend_call call = {.bases = context->bases,
@@ -153,6 +154,22 @@ static insitu_status run_steps(const insitu_context *context, uint32_t segment, 
                          .end = end,
                          .out_failed = out_failed};
     return context->backend->run(context->segments[segment].current->prepared, &call, diag);
+}
+
+/* Runs the steps [first, end) of the segment, none of which is an item. For an open snapshot what they replace is saved
+ * in between. */
+static insitu_status run_steps(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
+                               uint32_t *out_failed, insitu_diag *diag) {
+    const state_writes *writes = &context->segments[segment].current->writes;
+    if (!context->logged) return run_uncut(context, segment, first, end, out_failed, diag);
+    for (uint32_t cut = state_writes_next_cut(writes, first, end); cut < end;
+         cut = state_writes_next_cut(writes, first + 1, end)) {
+        TRY(run_uncut(context, segment, first, cut, out_failed, diag));
+        context->stats.snapshot_bytes_saved +=
+            (int64_t)state_writes_save(writes, context->engine->plan, cut, context->bases, context->logged);
+        first = cut;
+    }
+    return run_uncut(context, segment, first, end, out_failed, diag);
 }
 
 /* *next_item counts the item steps that were read. */
@@ -188,20 +205,29 @@ static void restore(const insitu_context *context, uint32_t failed) {
     }
 }
 
-static insitu_status run_locked(insitu_context *context, const insitu_state *state, insitu_diag *diag) {
+/* Each segment in turn; a failure leaves states and inputs as they were. */
+static insitu_status run_segments(insitu_context *context, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
-    const binding *first = context->segments[0].current;
-    set_bases(context, first, state);
-    stage_inputs(context, first);
-    if (switch_on(SWITCH_POISON)) poison_outputs(context);
+    size_t log_length = context->logged ? context->logged->log.used : 0;
     uint32_t next_item = 0, failed = 0;
     for (uint32_t i = 0; i < plan->segment_count; i++) {
         insitu_status status = run_segment(context, i, &next_item, &failed, diag);
         if (status == INSITU_OK) continue;
         restore(context, failed);
+        if (context->logged) undo_log_roll_back(&context->logged->log, context->logged->storages, log_length);
         return status;
     }
+    return INSITU_OK;
+}
+
+static insitu_status execute(insitu_context *context, const insitu_state *state, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    const binding *first = context->segments[0].current;
+    set_bases(context, first, state);
+    stage_inputs(context, first);
+    if (switch_on(SWITCH_POISON)) poison_outputs(context);
     context->stats = first->totals;
+    TRY(run_segments(context, diag));
     for (uint32_t i = 1; i < plan->segment_count; i++) {
         const insitu_run_stats *more = &context->segments[i].current->totals;
         context->stats.state_bytes_written += more->state_bytes_written;
@@ -227,9 +253,8 @@ static insitu_status start_outputs(insitu_context *context, insitu_diag *diag) {
     return INSITU_OK;
 }
 
-static insitu_status run(insitu_context *context, insitu_state *state, insitu_diag *diag) {
-    for (uint32_t i = 0; i < context->engine->plan->segment_count; i++) context->segments[i].current = NULL;
-    TRY(check_bound(context, state, diag));
+static insitu_status run_locked(insitu_context *context, insitu_state *state, insitu_diag *diag) {
+    context->logged = state && undo_log_is_open(&state->log) ? state : NULL;
     TRY(context_read_symbols(context, diag));
     TRY(bind_segment(context, 0, diag));
     TRY(start_outputs(context, diag));
@@ -239,6 +264,12 @@ static insitu_status run(insitu_context *context, insitu_state *state, insitu_di
     TRY(memory_grow(&context->output, first->output_bytes, diag));
     TRY(context_decide_outputs(context, NONE, diag));
     TRY(reserve_inputs(context, first, diag));
+    return execute(context, state, diag);
+}
+
+static insitu_status run(insitu_context *context, insitu_state *state, insitu_diag *diag) {
+    for (uint32_t i = 0; i < context->engine->plan->segment_count; i++) context->segments[i].current = NULL;
+    TRY(check_bound(context, state, diag));
     if (!state) return run_locked(context, state, diag);
     TRY(state_lock(state, diag));
     insitu_status status = run_locked(context, state, diag);

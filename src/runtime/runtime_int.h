@@ -4,6 +4,7 @@
 
 #include "core/backend.h"
 #include "engine/engine.h"
+#include "runtime/undo_log.h"
 
 #include <insitu/context.h>
 #include <insitu/module.h>
@@ -15,13 +16,22 @@ struct insitu_state {
     const insitu_engine *engine;
     arena arena;
     void **storages;        /* one block for each state storage of the plan */
+    bool *is_bound;         /* of each block: it is the caller's */
     insitu_tensor *tensors; /* one for each state name; sizes and strides in the arena */
+    undo_log log;           /* of the open snapshots */
     uint32_t *busy;         /* 1 while a call or a verb uses the state; touched by state_lock and state_unlock alone */
 };
 
 /* Errors: ARG (a call is running on the state). */
 MUST_CHECK insitu_status state_lock(const insitu_state *state, insitu_diag *diag);
 void state_unlock(const insitu_state *state);
+/* A block of its own for a state storage of so many bytes, freed by memory_free; NULL if memory is short. */
+void *state_allocate(size_t bytes);
+/* The tensors that lie in the storage get its address. */
+void state_place_tensors(insitu_state *state, uint32_t storage);
+/* Before the whole storage, or the tensor, is written: saves it if a snapshot is open. Errors: NOMEM. */
+MUST_CHECK insitu_status state_save_storages(insitu_state *state, insitu_diag *diag);
+MUST_CHECK insitu_status state_save_tensor(insitu_state *state, uint32_t index, insitu_diag *diag);
 
 /* A tensor that the caller bound: sizes and strides are copies. */
 typedef struct bound_tensor {
@@ -57,6 +67,19 @@ typedef struct binding_output {
     sym_value number;
 } binding_output;
 
+/* A result that a step stores into a state. */
+typedef struct state_write {
+    const bound_step *step;
+    uint32_t result, cut; /* what it replaces can be saved before step cut */
+    size_t log_bytes;     /* what that takes of an undo log */
+} state_write;
+
+typedef struct state_writes { /* of a segment, in the order of its steps */
+    state_write *rows;
+    uint32_t count;
+    size_t log_bytes;
+} state_writes;
+
 /* What depends on the values of the symbols that a segment's sizes may use: made once, then found again. */
 typedef struct binding {
     arena arena;
@@ -64,6 +87,7 @@ typedef struct binding {
     binding_input *inputs;   /* of the first segment's */
     binding_output *outputs; /* of the first segment's: those that are known before the call */
     bound_plan bound, restores;
+    state_writes writes;
     void *prepared, *prepared_restores;
     size_t workspace_bytes, arena_bytes, output_bytes;
     insitu_run_stats totals; /* sums of the steps' counters */
@@ -119,6 +143,7 @@ struct insitu_context {
     bool *state_is_written; /* of each state storage */
     memory_region *regions;
     grown_memory workspace, output;
+    insitu_state *logged; /* the running call's state if a snapshot of it is open; else NULL */
     insitu_run_stats stats;
     bool has_run;
 };
@@ -173,9 +198,30 @@ uint32_t context_region_limit(const plan *plan);
 /* True if the caller bound the output to the very tensor that it is anyway. */
 bool output_is_its_alias(const insitu_context *context, const insitu_state *state, uint32_t index);
 
+/* ---- state_writes.c ---- */
+/* The writes of a segment that the backend has accepted; they live in the arena. Errors: NOMEM. */
+MUST_CHECK insitu_status state_writes_find(const insitu_context *context, const bound_plan *bound, arena *arena,
+                                           state_writes *out_writes);
+/* Where the steps [from, end) are cut first, or end. */
+uint32_t state_writes_next_cut(const state_writes *writes, uint32_t from, uint32_t end);
+/* Saves what the writes of this cut replace, for which the state's log has room. Returns how many bytes. */
+size_t state_writes_save(const state_writes *writes, const plan *plan, uint32_t cut, void *const *bases,
+                         insitu_state *state);
+
 /* ---- tensors.c ---- */
 void tensor_gather(const insitu_tensor *tensor, void *dense);        /* its elements in row-major order */
 void tensor_scatter(const insitu_tensor *tensor, const void *dense); /* the way back */
+/* A caller's tensor, and what it must be. */
+typedef struct expected_tensor {
+    const char *what, *name;
+    dtype dtype;
+    const shape *shape;
+} expected_tensor;
+/* Its dtype and device. Errors: ARG. */
+MUST_CHECK insitu_status expect_dtype(const expected_tensor *expected, const insitu_tensor *tensor, insitu_diag *diag);
+/* Its place and layout, of a tensor with a good rank and good sizes. Errors: ARG (no data, alignment), SHAPE. */
+MUST_CHECK insitu_status tensor_read(const expected_tensor *expected, const insitu_tensor *tensor, bound_tensor *out,
+                                     insitu_diag *diag);
 /* Same sizes and same steps from element to element (dimensions of size 1, and empty tensors, step nowhere). */
 bool same_strides(uint32_t rank, const int64_t *sizes, const int64_t *a, const int64_t *b);
 

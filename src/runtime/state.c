@@ -10,7 +10,7 @@ insitu_status state_lock(const insitu_state *state, insitu_diag *diag) {
 void state_unlock(const insitu_state *state) { __atomic_store_n(state->busy, 0, __ATOMIC_RELEASE); }
 
 /* Whole pages for a block of at least one page, so that nothing else lies in its pages. */
-static void *allocate_block(size_t bytes) {
+void *state_allocate(size_t bytes) {
     if (bytes < PAGE) return memory_alloc_aligned(bytes ? bytes : 1, STATE_ALIGNMENT);
     size_t rounded;
     if (!checked_size_add(bytes, PAGE - 1, &rounded)) return NULL;
@@ -33,31 +33,40 @@ static void set_initial(insitu_state *state) {
 static insitu_status fill_tensor(insitu_state *state, const plan_state *from, insitu_tensor *tensor) {
     const sym_pool *pool = &state->engine->plan->symbols;
     uint32_t rank = from->type.shape.rank;
-    int64_t offset = 0;
     TRY(arena_array(&state->arena, rank, sizeof(int64_t), &tensor->shape));
     TRY(arena_array(&state->arena, rank, sizeof(int64_t), &tensor->strides));
     for (uint32_t i = 0; i < rank; i++)
         if (!sym_constant(pool, from->type.shape.sizes[i], &tensor->shape[i]) ||
             !sym_constant(pool, from->type.strides[i], &tensor->strides[i]))
             return INSITU_INTERNAL;
-    if (!sym_constant(pool, from->type.offset, &offset)) return INSITU_INTERNAL;
-    tensor->data = (uint8_t *)state->storages[from->state_storage] + (size_t)offset * dtype_size(from->type.dtype);
     tensor->device = (insitu_device){INSITU_DEVICE_CPU, 0};
     tensor->ndim = (int32_t)rank;
     tensor->dtype = dtype_public(from->type.dtype);
     return INSITU_OK;
 }
 
+void state_place_tensors(insitu_state *state, uint32_t storage) {
+    const plan *plan = state->engine->plan;
+    for (uint32_t i = 0; i < plan->state_count; i++) {
+        const tensor_type *type = &plan->states[i].type;
+        int64_t offset = 0;
+        if (plan->states[i].state_storage != storage || !sym_constant(&plan->symbols, type->offset, &offset)) continue;
+        state->tensors[i].data = (uint8_t *)state->storages[storage] + (size_t)offset * dtype_size(type->dtype);
+    }
+}
+
 static insitu_status fill(insitu_state *state) {
     const plan *plan = state->engine->plan;
     TRY(arena_array(&state->arena, 1, sizeof(uint32_t), &state->busy));
     TRY(arena_array(&state->arena, plan->state_storage_count, sizeof(void *), &state->storages));
+    TRY(arena_array(&state->arena, plan->state_storage_count, sizeof(bool), &state->is_bound));
     TRY(arena_array(&state->arena, plan->state_count, sizeof(insitu_tensor), &state->tensors));
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        state->storages[i] = allocate_block(plan->state_storages[i].bytes);
+        state->storages[i] = state_allocate(plan->state_storages[i].bytes);
         if (!state->storages[i]) return INSITU_NOMEM;
     }
     for (uint32_t i = 0; i < plan->state_count; i++) TRY(fill_tensor(state, &plan->states[i], &state->tensors[i]));
+    for (uint32_t i = 0; i < plan->state_storage_count; i++) state_place_tensors(state, i);
     return INSITU_OK;
 }
 
@@ -88,7 +97,9 @@ insitu_status insitu_state_create(const insitu_engine *engine, insitu_state **ou
 void insitu_state_destroy(insitu_state *state) {
     if (!state) return;
     if (state->storages)
-        for (uint32_t i = 0; i < state->engine->plan->state_storage_count; i++) memory_free(state->storages[i]);
+        for (uint32_t i = 0; i < state->engine->plan->state_storage_count; i++)
+            if (!state->is_bound[i]) memory_free(state->storages[i]);
+    undo_log_release(&state->log);
     arena_release(&state->arena);
     memory_free(state);
 }
@@ -97,9 +108,10 @@ insitu_status insitu_state_reset(insitu_state *state, insitu_stream stream, insi
     if (!state) FAIL(diag, INSITU_ARG, "insitu_state_reset needs a state");
     (void)stream;
     TRY(state_lock(state, diag));
-    set_initial(state);
+    insitu_status status = state_save_storages(state, diag);
+    if (status == INSITU_OK) set_initial(state);
     state_unlock(state);
-    return INSITU_OK;
+    return status;
 }
 
 insitu_status insitu_state_fork(const insitu_state *state, insitu_stream stream, insitu_state **out_state,
@@ -122,6 +134,7 @@ insitu_status insitu_state_fork(const insitu_state *state, insitu_stream stream,
     return INSITU_OK;
 }
 
+const insitu_engine *insitu_state_engine(const insitu_state *state) { return state ? state->engine : NULL; }
 int32_t insitu_state_count(const insitu_state *state) { return state ? (int32_t)state->engine->plan->state_count : 0; }
 
 insitu_status insitu_state_tensor(const insitu_state *state, int32_t index, insitu_tensor *out_tensor,
@@ -167,7 +180,8 @@ insitu_status insitu_state_write(insitu_state *state, const char *name, const vo
     const insitu_tensor *tensor;
     TRY(find_dense(state, name, size, &tensor, diag));
     TRY(state_lock(state, diag));
-    tensor_scatter(tensor, data);
+    insitu_status status = state_save_tensor(state, (uint32_t)(tensor - state->tensors), diag);
+    if (status == INSITU_OK) tensor_scatter(tensor, data);
     state_unlock(state);
-    return INSITU_OK;
+    return status;
 }

@@ -148,9 +148,11 @@ static insitu_status load(insitu_state *state, const file_map *map, arena *arena
     for (uint32_t i = 0; i < plan->state_count; i++)
         TRY(find_saved(&file, &plan->states[i], &state->tensors[i], &saved[i], diag));
     TRY(state_lock(state, diag));
-    for (uint32_t i = 0; i < plan->state_count; i++) tensor_scatter(&state->tensors[i], saved[i]->data);
+    insitu_status status = state_save_storages(state, diag);
+    for (uint32_t i = 0; i < plan->state_count && status == INSITU_OK; i++)
+        tensor_scatter(&state->tensors[i], saved[i]->data);
     state_unlock(state);
-    return INSITU_OK;
+    return status;
 }
 
 insitu_status insitu_state_load(insitu_state *state, const char *path, insitu_diag *diag) {

@@ -1,4 +1,4 @@
-/* Tensors of the API and dense memory. Their dtypes and strides were checked before. */
+/* Tensors of the API: what a caller's is checked for, and copies between checked ones and dense memory. */
 #include "runtime/runtime_int.h"
 
 static void copy(const insitu_tensor *tensor, const void *source, void *target) {
@@ -24,4 +24,48 @@ bool same_strides(uint32_t rank, const int64_t *sizes, const int64_t *a, const i
         if (sizes[i] != 1 && a[i] != b[i]) is_same = false;
     }
     return is_same;
+}
+
+/* ---- a caller's tensor ---- */
+
+insitu_status expect_dtype(const expected_tensor *expected, const insitu_tensor *tensor, insitu_diag *diag) {
+    dtype given;
+    if (!dtype_from_public(tensor->dtype, &given))
+        FAIL(diag, INSITU_ARG, "%s '%s' has an unknown dtype (code %u, %u bits) where %s was expected", expected->what,
+             expected->name, tensor->dtype.code, tensor->dtype.bits, dtype_name(expected->dtype));
+    if (given != expected->dtype)
+        FAIL(diag, INSITU_ARG, "%s '%s' has dtype %s where %s was expected", expected->what, expected->name,
+             dtype_name(given), dtype_name(expected->dtype));
+    if (tensor->device.device_type != INSITU_DEVICE_CPU)
+        FAIL(diag, INSITU_ARG, "%s '%s' is not in CPU memory (device type %d)", expected->what, expected->name,
+             (int)tensor->device.device_type);
+    return INSITU_OK;
+}
+
+insitu_status tensor_read(const expected_tensor *expected, const insitu_tensor *tensor, bound_tensor *out,
+                          insitu_diag *diag) {
+    bound_tensor read = {
+        .is_bound = true, .data = tensor->data, .byte_offset = tensor->byte_offset, .rank = (uint32_t)tensor->ndim};
+    if (read.rank) memcpy(read.sizes, tensor->shape, read.rank * sizeof(int64_t));
+    if (tensor->strides && read.rank)
+        memcpy(read.strides, tensor->strides, read.rank * sizeof(int64_t));
+    else
+        dense_strides(read.rank, read.sizes, read.strides);
+    for (uint32_t i = 0; i < read.rank; i++) {
+        if (read.strides[i] >= 0) continue;
+        if (read.sizes[i] > 1)
+            FAIL(diag, INSITU_SHAPE, "%s '%s' has a negative stride", expected->what, expected->name);
+        read.strides[i] = 0; /* a dimension of size 1 steps nowhere */
+    }
+    if (!extent_bytes(expected->dtype, read.rank, read.sizes, read.strides, 0, &read.bytes))
+        FAIL(diag, INSITU_SHAPE, "%s '%s' is too large", expected->what, expected->name);
+    if (read.bytes && !tensor->data) FAIL(diag, INSITU_ARG, "%s '%s' has no data", expected->what, expected->name);
+    if (tensor->data) read.address = (uint8_t *)tensor->data + tensor->byte_offset;
+    size_t alignment = dtype_size(expected->dtype);
+    if (dtype_is_complex(expected->dtype)) alignment /= 2;
+    if (read.bytes && (uintptr_t)read.address % alignment)
+        FAIL(diag, INSITU_ARG, "%s '%s' is not aligned to its elements' %zu bytes", expected->what, expected->name,
+             alignment);
+    *out = read;
+    return INSITU_OK;
 }

@@ -144,6 +144,7 @@ static void walk_answers(walk *w) {
     answered(w, "insitu_engine_input_is_written", !insitu_engine_input_is_written(NULL, "x"));
     answered(w, "insitu_engine_input_is_written", !insitu_engine_input_is_written(w->engine, NULL));
     answered(w, "insitu_state_count", insitu_state_count(NULL) == 0);
+    answered(w, "insitu_state_engine", insitu_state_engine(NULL) == NULL);
     answered(w, "insitu_module_state", insitu_module_state(NULL) == NULL);
     answered(w, "insitu_module_context", insitu_module_context(NULL) == NULL);
     answered(w, "insitu_status_name", strcmp(insitu_status_name((insitu_status)99), "UNKNOWN") == 0);
@@ -182,6 +183,17 @@ static void walk_state(walk *w) {
     refused(w, "insitu_state_write", insitu_state_write(NULL, "counter", data, 8, &w->diag));
     refused(w, "insitu_state_write", insitu_state_write(w->state, NULL, data, 8, &w->diag));
     refused(w, "insitu_state_write", insitu_state_write(w->state, "counter", NULL, 8, &w->diag));
+    const insitu_contents contents = INSITU_CONTENTS_OF_STATE;
+    refused(w, "insitu_state_bind", insitu_state_bind(NULL, "counter", &tensor, contents, NULL, &w->diag));
+    refused(w, "insitu_state_bind", insitu_state_bind(w->state, NULL, &tensor, contents, NULL, &w->diag));
+    refused(w, "insitu_state_bind", insitu_state_bind(w->state, "counter", NULL, contents, NULL, &w->diag));
+    refused(w, "insitu_state_unbind", insitu_state_unbind(NULL, "counter", NULL, &w->diag));
+    refused(w, "insitu_state_unbind", insitu_state_unbind(w->state, NULL, NULL, &w->diag));
+    int32_t snapshot;
+    refused(w, "insitu_state_snapshot", insitu_state_snapshot(NULL, NULL, &snapshot, &w->diag));
+    refused(w, "insitu_state_snapshot", insitu_state_snapshot(w->state, NULL, NULL, &w->diag));
+    refused(w, "insitu_state_restore", insitu_state_restore(NULL, 0, NULL, &w->diag));
+    refused(w, "insitu_state_discard", insitu_state_discard(NULL, 0, &w->diag));
 }
 
 static void walk_context(walk *w) {
