@@ -7,8 +7,9 @@
 
 #include <insitu/program.h>
 
-/* A folded constant larger than this is computed by each call instead of being kept in the engine. */
-enum { LARGEST_FOLDED = 16 << 20 };
+/* A folded constant larger than this is computed by each call instead of being kept in the engine; so is one that would
+ * keep the compilation waiting, at a few nanoseconds an element. */
+static const fold_limits folding = {.bytes = 16 << 20, .work = 1 << 27, .total = 1 << 29};
 
 struct insitu_program {
     archive_program *archive;
@@ -143,7 +144,7 @@ static insitu_status make_network(const archive_program *archive, bool keep_valu
 
 static insitu_status optimise(network *network, insitu_diag *diag) {
     TRY(network_recognise_shifts(network, diag));
-    TRY(network_fold_constants(network, evaluate_layer, NULL, LARGEST_FOLDED, diag));
+    TRY(network_fold_constants(network, evaluate_layer, NULL, &folding, diag));
     TRY(network_remove_dead(network, diag));
     TRY(dump_network(network, diag));
     return network_verify(network, diag);

@@ -2,15 +2,17 @@
  *   %w: f32[4] of a record;  %r: f32[4] = binary(%w) {op=add, scalar=1}   ->   constant %r: f32[4] of a new record
  * Sources and views of constants are kept as layers, which cost nothing, unless a layer that is evaluated reads them.
  * States and inputs are no constants; a layer with a symbol in an attribute or a size stays, and so do results over the
- * limit and results whose contents are undefined. */
+ * limit, results whose contents are undefined, and layers that would take long: a compilation ends soon whatever the
+ * program asks for. */
 #include "network/network_int.h"
 
 typedef struct folder {
     network *network;
     network_evaluate_fn run;
     void *user;
-    size_t limit;
-    bitset lazy; /* results of sources and views that could be evaluated */
+    const fold_limits *limits;
+    double spent; /* work of the layers that were evaluated */
+    bitset lazy;  /* results of sources and views that could be evaluated */
     insitu_diag *diag;
 } folder;
 
@@ -49,7 +51,9 @@ static bool can_fold(const folder *folder, const layer *layer) {
     const network_tensor *result = network_tensor_of(network, layer->results[0]);
     size_t bytes;
     if (!shape_is_constant(network, &result->shape) || !tensor_bytes(network, result, &bytes)) return false;
-    if (bytes > folder->limit) return false;
+    double work = layer_work(network, layer);
+    if (bytes > folder->limits->bytes || work > folder->limits->work) return false;
+    if (folder->spent + work > folder->limits->total) return false;
     for (uint32_t i = 0; i < layer_info_of(layer->kind)->attr_count; i++) {
         if (!attr_is_constant(network, &layer->attrs[i])) return false;
     }
@@ -66,6 +70,7 @@ static insitu_status evaluate(folder *folder, layer_id id) {
     tensor_id result = network_layer_of(network, id)->results[0];
     size_t bytes;
     if (!tensor_bytes(network, network_tensor_of(network, result), &bytes)) return INSITU_NOMEM;
+    folder->spent += layer_work(network, network_layer_of(network, id));
     uint8_t *data = NULL;
     if (bytes) {
         TRY(arena_array(&network->arena, bytes, 1, &data));
@@ -131,9 +136,9 @@ static insitu_status fold(folder *folder, arena *scratch) {
     return INSITU_OK;
 }
 
-insitu_status network_fold_constants(network *network, network_evaluate_fn run, void *user, size_t limit,
+insitu_status network_fold_constants(network *network, network_evaluate_fn run, void *user, const fold_limits *limits,
                                      insitu_diag *diag) {
-    folder folder = {.network = network, .run = run, .user = user, .limit = limit, .diag = diag};
+    folder folder = {.network = network, .run = run, .user = user, .limits = limits, .diag = diag};
     arena scratch;
     arena_init(&scratch);
     insitu_status status = diag_complete(diag, fold(&folder, &scratch));

@@ -162,11 +162,15 @@ MUST_CHECK insitu_status network_verify(network *network, insitu_diag *diag);
 MUST_CHECK insitu_status network_recognise_shifts(network *network,
                                                   insitu_diag *diag); /* slice(concat(x, s)) -> shift_update */
 /* Layers whose operands are constants are evaluated by run (a backend behind a function); states never are constants.
- * Results larger than limit bytes stay as they are. */
+ * A layer stays as it is where its result is larger, it alone takes more work, or all take more together. */
+typedef struct fold_limits {
+    size_t bytes;       /* of a result */
+    double work, total; /* elements read, computed with and written: of a layer, of all */
+} fold_limits;
 typedef insitu_status (*network_evaluate_fn)(void *user, const network *network, layer_id layer, void *out_bytes,
                                              size_t size, insitu_diag *diag);
-MUST_CHECK insitu_status network_fold_constants(network *network, network_evaluate_fn run, void *user, size_t limit,
-                                                insitu_diag *diag);
+MUST_CHECK insitu_status network_fold_constants(network *network, network_evaluate_fn run, void *user,
+                                                const fold_limits *limits, insitu_diag *diag);
 MUST_CHECK insitu_status network_remove_dead(network *network, insitu_diag *diag);
 
 /* From a functional graph (after the passes). All unsupported operators are listed in diag's rows (UNSUPPORTED). */

@@ -17,6 +17,9 @@ void tensor_print_type(const network *network, const network_tensor *tensor, tex
 /* Operators that the attribute "op" of a layer kind may hold. */
 bool layer_takes_op(layer_kind kind, op_kind op);
 bool layer_parse_op(layer_kind kind, const char *name, op_kind *out);
+/* Elements that the layer reads, computes with and writes, at most; not finite where a size is no constant
+ * (layer_work.c). */
+double layer_work(const network *network, const layer *layer);
 
 /* ---- inference (infer.c, infer_*.c): one function a layer kind ---- */
 typedef struct infer_call {

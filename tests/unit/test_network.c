@@ -319,7 +319,8 @@ static void only_constants_are_folded(void **state) {
                               "output \"output.0\" = %z\n"
                               "output \"output.1\" = %big\n");
     evaluations = 0;
-    assert_int_equal(network_fold_constants(network, fake_evaluate, NULL, 24, NULL), INSITU_OK);
+    const fold_limits limits = {.bytes = 24, .work = 1e6, .total = 1e6};
+    assert_int_equal(network_fold_constants(network, fake_evaluate, NULL, &limits, NULL), INSITU_OK);
     assert_int_equal(evaluations, 2); /* t and u; p and f are views and sources, big is too large */
     insitu_diag diag;
     insitu_diag_init(&diag);
@@ -346,6 +347,53 @@ static void only_constants_are_folded(void **state) {
     network_destroy(network);
 }
 
+/* How many layers of a network with these lines are folded. */
+static uint32_t count_folded(const char *lines, const fold_limits *limits) {
+    char source[2048];
+    snprintf(source, sizeof(source),
+             "network\n"
+             "record \"w\": f32, 400 bytes\n"
+             "constant %%w: f32[10,10] of record 0\n"
+             "constant %%wide: f32[1099511627776]{0} of record 0\n"
+             "%s"
+             "output \"output.0\" = %%r\n",
+             lines);
+    network *network = parsed(source);
+    evaluations = 0;
+    assert_int_equal(network_fold_constants(network, fake_evaluate, NULL, limits, NULL), INSITU_OK);
+    network_destroy(network);
+    return evaluations;
+}
+
+static void folding_takes_little_work(void **state) {
+    (void)state;
+    const fold_limits limits = {.bytes = 4096, .work = 1000, .total = 2500};
+    assert_int_equal(count_folded("%r: f32[] = reduce(%w) {axes=[0,1], keepdim=false, op=sum}\n", &limits), 1);
+    /* A small result of many elements, all one stored number. */
+    assert_int_equal(count_folded("%r: f32[] = reduce(%wide) {axes=[0], keepdim=false, op=sum}\n", &limits), 0);
+    /* A view of them is only what is looked at. */
+    assert_int_equal(count_folded("%s: f32[2] = slice(%wide) {dim=0, end=2, start=0, step=1}\n"
+                                  "%r: f32[2] = unary(%s) {op=exp}\n",
+                                  &limits),
+                     2);
+    /* 10 x 10 x 10 multiplications, and the operands. */
+    assert_int_equal(count_folded("%r: f32[10,10] = matmul(%w, %w)\n", &limits), 0);
+    const fold_limits product = {.bytes = 4096, .work = 1200, .total = 2500};
+    assert_int_equal(count_folded("%r: f32[10,10] = matmul(%w, %w)\n", &product), 1);
+    /* 300 for each of these: eight within the total. */
+    assert_int_equal(count_folded("%a: f32[10,10] = binary(%w, %w) {op=add}\n"
+                                  "%b: f32[10,10] = binary(%a, %w) {op=add}\n"
+                                  "%c: f32[10,10] = binary(%b, %w) {op=add}\n"
+                                  "%d: f32[10,10] = binary(%c, %w) {op=add}\n"
+                                  "%e: f32[10,10] = binary(%d, %w) {op=add}\n"
+                                  "%f: f32[10,10] = binary(%e, %w) {op=add}\n"
+                                  "%g: f32[10,10] = binary(%f, %w) {op=add}\n"
+                                  "%h: f32[10,10] = binary(%g, %w) {op=add}\n"
+                                  "%r: f32[10,10] = binary(%h, %w) {op=add}\n",
+                                  &limits),
+                     8);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_part_is_printed_and_parsed),
@@ -357,6 +405,7 @@ int main(void) {
         cmocka_unit_test(dead_layers_constants_and_records_go),
         cmocka_unit_test(a_slice_of_a_concat_becomes_a_shift),
         cmocka_unit_test(only_constants_are_folded),
+        cmocka_unit_test(folding_takes_little_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
