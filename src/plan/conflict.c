@@ -139,13 +139,19 @@ static insitu_status put_before_content(planner *planner, uint32_t node, const b
     return INSITU_OK;
 }
 
-/* A layer that stores element i after reading element i of the same place, or that stores a part and nothing else: a
- * source that lies in its place already is no copy. */
-static bool may_store_over(const planner *planner, uint32_t node) {
+/* A layer that stores element i after reading element i of the same place; and what stores one copy and nothing else, which
+ * is a move if the places overlap, and nothing if they are the same. */
+static bool may_store_over(const planner *planner, uint32_t node, const tensor_type *read, const tensor_type *written) {
     const plan_node *n = &planner->nodes[node];
-    if (n->kind != NODE_LAYER) return false;
-    layer_kind kind = planner_layer(planner, n->index)->kind;
-    return kind_has(kind, TRAIT_ELEMENTWISE) || (kind_has(kind, TRAIT_PART) && planner->layers[n->index].takes_operand);
+    bool copies = n->kind == NODE_COPY, elementwise = false;
+    if (n->kind == NODE_LAYER) {
+        layer_kind kind = planner_layer(planner, n->index)->kind;
+        copies = layer_is_copy(planner, n->index) ||
+                 (kind_has(kind, TRAIT_PART) && planner->layers[n->index].takes_operand);
+        elementwise = kind_has(kind, TRAIT_ELEMENTWISE);
+    }
+    if (copies && layout_moves(planner->pool, read, written)) return true;
+    return (copies || elementwise) && layout_same(planner->pool, read, written);
 }
 
 static insitu_status check_read(planner *planner, uint32_t reader, const tensor_type *region, const bitset *content,
@@ -158,9 +164,7 @@ static insitu_status check_read(planner *planner, uint32_t reader, const tensor_
         if (!spans_meet(span, write->span) || bitset_has(content, write->node) ||
             !region_overlaps(planner->pool, region, &write->region))
             continue;
-        if (reader == write->node && may_store_over(planner, reader) &&
-            layout_same(planner->pool, region, &write->region))
-            continue;
+        if (reader == write->node && may_store_over(planner, reader, region, &write->region)) continue;
         if (base == BASE_MADE && before_content(planner, write->node, content)) continue;
         if (reader != planner->end) {
             TRY(order_add(&planner->order, reader, write->node, out_ok));

@@ -111,7 +111,10 @@ static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_opera
         else if (layout_reshape(planner->pool, &source.type, &target.type.shape, &view))
             source.type = view;
     }
-    if (is_written(planner, &target)) step.state_written = layout_bytes(planner->pool, &target.type);
+    if (is_written(planner, &target)) {
+        step.state_written = layout_bytes(planner->pool, &target.type);
+        if (target.storage == source.storage) step.state_moved = step.state_written;
+    }
     return finish_step(emitter, step, &target, 1, &source, 1);
 }
 
@@ -126,13 +129,14 @@ static bool is_computed(const planner *planner, tensor_id tensor, const plan_ope
     return !planner_tensor(planner, planner_tensor(planner, tensor)->root)->fixed && !is_written(planner, place);
 }
 
-/* The copy of its operand that an update makes which can't take it over. */
+/* The copy of its operand that an update makes which can't take it over. It counts where the update serves a state: else
+ * the program makes a tensor for itself. */
 static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_operand *result) {
     planner *planner = emitter->planner;
     const layer *layer = planner_layer(planner, index);
     plan_operand operand = operand_of(planner, index, 0);
-    bool copied = is_written(planner, &operand) ||
-                  (is_written(planner, result) && is_computed(planner, layer->operands[0], &operand));
+    bool computed = is_written(planner, result) && is_computed(planner, layer->operands[0], &operand);
+    bool copied = bitset_has(&planner->chain, index) && (is_written(planner, &operand) || computed);
     sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
     return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));
 }

@@ -24,6 +24,9 @@ bool layout_part(sym_pool *pool, const network *network, const layer *layer, uin
 bool layout_reshape(sym_pool *pool, const tensor_type *in, const shape *shape, tensor_type *out);
 /* No two elements share memory, for certain: true only for constant layouts. */
 bool layout_is_apart(const sym_pool *pool, const tensor_type *type);
+/* Both have the same strides, over which addresses rise in row-major order: a copy may move one onto the other though they
+ * overlap. */
+bool layout_moves(sym_pool *pool, const tensor_type *from, const tensor_type *to);
 sym layout_bytes(sym_pool *pool, const tensor_type *type); /* elements times their size */
 
 /* ---- regions (region.c) ---- */
@@ -176,6 +179,7 @@ typedef struct planner {
     uint32_t barrier, end;   /* nodes */
     uint32_t *item_nodes;    /* each symbol: the node of the item layer that reads it, NONE */
     bool has_items, has_late;
+    bitset chain; /* layers: chain_find */
     order order;
     plan_change *changes;
     uint32_t change_count, change_capacity;
@@ -212,6 +216,9 @@ uint32_t tensor_node(const planner *planner, tensor_id tensor); /* of the layer 
 MUST_CHECK insitu_status order_after_symbols(planner *planner, sym expression, uint32_t node, bool *out_possible);
 MUST_CHECK insitu_status order_after_layout(planner *planner, const tensor_type *type, uint32_t node,
                                             bool *out_possible);
+
+/* ---- what makes the final values (chain.c) ---- */
+MUST_CHECK insitu_status chain_find(planner *planner, bitset *out_chain);
 
 /* ---- checks that can only be decided late (late.c) ---- */
 /* Finds them, once the nodes are there; the others come before the barrier. */

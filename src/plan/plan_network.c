@@ -433,6 +433,7 @@ static insitu_status build(planner *planner) {
     TRY(add_inputs(planner));
     find_families(planner);
     TRY(add_finals(planner));
+    TRY(chain_find(planner, &planner->chain));
     TRY(add_nodes(planner));
     TRY(conflicts_init(planner));
     TRY(add_outputs(planner));
