@@ -1,0 +1,255 @@
+/* Compares the copied bytes of the plan's report with the oracle's minimum, and prints every program for which they differ.
+ *
+ *     compare_copies [options] seeds FIRST LAST       random networks FIRST to LAST - 1
+ *     compare_copies [options] FILE...                texts of networks (INSITU_DUMP=network); "-": standard input
+ *
+ * --pieces: elementwise layers may read their operands in pieces. --nodes N: situations that a search may look at.
+ * --symbol NAME=NUMBER: a size that is not constant. --except FILE: lines "NAME reason" of programs that may differ (seed
+ * or file name). --quiet: the last line alone. --schedules: print the schedule also where both agree.
+ * Exit status 1 if a program differs, 2 if one can't be read. */
+#include "oracle.h"
+#include "plan/plan.h"
+#include "random_network.h"
+#include <inttypes.h>
+
+enum { MAX_SYMBOLS = 64 };
+
+typedef struct options {
+    bool pieces, quiet, schedules;
+    uint32_t nodes, symbol_count;
+    const char *symbols[MAX_SYMBOLS]; /* NAME=NUMBER */
+    const char *exceptions;           /* the file's text */
+} options;
+
+typedef struct totals {
+    uint32_t programs, agree, excepted, differ, refused, copying, nodes;
+} totals;
+
+/* ---- one program ---- */
+
+typedef struct bindings {
+    sym_value values[MAX_SYMBOLS];
+    bool bound[MAX_SYMBOLS];
+} bindings;
+
+static void bind_symbols(const options *options, const sym_pool *pool, bindings *out) {
+    memset(out, 0, sizeof *out);
+    for (uint32_t i = 0; i < options->symbol_count; i++) {
+        const char *equals = strchr(options->symbols[i], '=');
+        for (uint32_t s = 0; equals && s < pool->symbol_count && s < MAX_SYMBOLS; s++) {
+            size_t size = (size_t)(equals - options->symbols[i]);
+            if (strlen(pool->symbols[s].name) != size || memcmp(pool->symbols[s].name, options->symbols[i], size) != 0)
+                continue;
+            out->values[s] = (sym_value){.kind = SYM_KIND_INT, .i = strtoll(equals + 1, NULL, 10)};
+            out->bound[s] = true;
+        }
+    }
+}
+
+/* The report's copied bytes. */
+static insitu_status planned_bytes(network *network, const options *options, int64_t *out_bytes, text *report,
+                                   insitu_diag *diag) {
+    plan *plan;
+    bindings bindings;
+    *out_bytes = 0;
+    TRY(plan_build(network, &(plan_options){0}, &plan, diag));
+    bind_symbols(options, &plan->symbols, &bindings);
+    for (uint32_t i = 0; i < plan->report_count; i++) {
+        sym_value copied;
+        uint32_t missing;
+        if (sym_evaluate(&plan->symbols, plan->report[i].copied, bindings.values, bindings.bound, &copied, &missing))
+            *out_bytes += copied.i;
+    }
+    plan_print_report(plan, report);
+    plan_destroy(plan);
+    return INSITU_OK;
+}
+
+static void search_pieces(const options *options, program *program, arena *arena, text *out) {
+    search_result result;
+    if (program->pieces) return;
+    program->pieces = true;
+    search(program, options->nodes, arena, &result);
+    program->pieces = false;
+    if (result.refusal)
+        text_printf(out, "# in pieces: %s\n", result.refusal);
+    else
+        text_printf(out, "# in pieces: %u\n", result.cost);
+}
+
+static bool is_excepted(const options *options, const char *name) {
+    size_t size = strlen(name);
+    for (const char *line = options->exceptions; line && *line; line = strchr(line, '\n')) {
+        if (*line == '\n') line++;
+        if (strncmp(line, name, size) == 0 && line[size] == ' ') return true;
+    }
+    return false;
+}
+
+typedef struct finding {
+    const char *refusal, *fault;
+    int64_t planned;
+    search_result best;
+    text report;
+} finding;
+
+static void print_finding(const options *options, const char *name, program *program, finding *finding, arena *arena) {
+    text out;
+    text_init(&out);
+    text_printf(&out, "==== %s: the plan copies %" PRId64 ", the oracle %u%s\n", name, finding->planned,
+                finding->best.cost, program->capped ? " (places capped)" : "");
+    if (network_print(program->network, &out, NULL) != INSITU_OK) abort();
+    text_printf(&out, "# report\n%s", finding->report.data);
+    search_pieces(options, program, arena, &out);
+    text_printf(&out, "# schedule\n");
+    schedule_print(program, &finding->best.schedule, &out);
+    (void)printf("%s\n", out.data);
+    text_release(&out);
+}
+
+static void count(const options *options, const char *name, program *program, finding *finding, totals *totals,
+                  arena *arena) {
+    totals->programs++;
+    if (finding->refusal || finding->best.refusal) {
+        totals->refused++;
+        if (!options->quiet)
+            (void)printf("---- %s: not searched: %s\n", name,
+                         finding->refusal ? finding->refusal : finding->best.refusal);
+        return;
+    }
+    if (finding->best.nodes > totals->nodes) totals->nodes = finding->best.nodes;
+    totals->copying += finding->best.cost > 0;
+    if (finding->fault) (void)printf("---- %s: the oracle's schedule is wrong: %s\n", name, finding->fault);
+    bool same = finding->planned == finding->best.cost && !finding->fault;
+    bool excepted = !same && !finding->fault && is_excepted(options, name);
+    totals->agree += same;
+    totals->excepted += excepted;
+    totals->differ += !same && !excepted;
+    if ((!options->quiet && !same) || options->schedules) print_finding(options, name, program, finding, arena);
+}
+
+static insitu_status check_program(const options *options, const char *name, network *network, totals *totals,
+                                   insitu_diag *diag) {
+    static program program;
+    finding finding = {.planned = 0};
+    bindings bindings;
+    arena arena;
+    TRY(network_remove_dead(network, diag));
+    arena_init(&arena);
+    text_init(&finding.report);
+    memset(&program, 0, sizeof program);
+    bind_symbols(options, &network->symbols, &bindings);
+    program.symbol_values = bindings.values;
+    program.symbol_bound = bindings.bound;
+    program.pieces = options->pieces;
+    if (network->symbols.symbol_count > MAX_SYMBOLS)
+        finding.refusal = "too many symbols";
+    else if (!program_build(&program, network, &arena))
+        finding.refusal = program.refusal;
+    else
+        search(&program, options->nodes, &arena, &finding.best);
+    if (!finding.refusal && !finding.best.refusal)
+        finding.fault = replay(&program, &finding.best.schedule, finding.best.cost, &arena);
+    insitu_status status = planned_bytes(network, options, &finding.planned, &finding.report, diag);
+    if (status == INSITU_OK) count(options, name, &program, &finding, totals, &arena);
+    text_release(&finding.report);
+    arena_release(&arena);
+    return status;
+}
+
+/* ---- the command line ---- */
+
+static char *read_all(const char *path) {
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    size_t size = 0, capacity = 1 << 20;
+    char *data = malloc(capacity);
+    if (!file || !data) return NULL;
+    for (size_t got; (got = fread(data + size, 1, capacity - size - 1, file)) > 0;) {
+        size += got;
+        if (size + 1 < capacity) continue;
+        capacity *= 2;
+        data = realloc(data, capacity);
+        if (!data) abort();
+    }
+    data[size] = '\0';
+    if (file != stdin) (void)fclose(file);
+    return data;
+}
+
+static int check_file(const options *options, const char *path, totals *totals) {
+    insitu_diag diag;
+    network *network = NULL;
+    char *source = read_all(path);
+    insitu_diag_init(&diag);
+    if (!source) {
+        (void)fprintf(stderr, "%s can't be read\n", path);
+        return 2;
+    }
+    insitu_status status = network_parse(source, &network, &diag);
+    if (status == INSITU_OK) status = network_verify(network, &diag);
+    if (status == INSITU_OK) status = check_program(options, path, network, totals, &diag);
+    network_destroy(network);
+    free(source);
+    if (status != INSITU_OK) (void)fprintf(stderr, "%s: %s\n", path, diag.message);
+    return status == INSITU_OK ? 0 : 2;
+}
+
+static int check_seeds(const options *options, uint64_t first, uint64_t last, totals *totals) {
+    for (uint64_t seed = first; seed < last; seed++) {
+        char name[32];
+        insitu_diag diag;
+        insitu_diag_init(&diag);
+        network *network = random_network(seed);
+        (void)snprintf(name, sizeof name, "seed %" PRIu64, seed);
+        insitu_status status = check_program(options, name, network, totals, &diag);
+        network_destroy(network);
+        if (status == INSITU_OK) continue;
+        (void)fprintf(stderr, "%s: %s\n", name, diag.message);
+        return 2;
+    }
+    return 0;
+}
+
+static int parse_options(options *options, int count, char **arguments) {
+    int at = 1;
+    for (; at < count && strncmp(arguments[at], "--", 2) == 0; at++) {
+        bool has_value = at + 1 < count;
+        if (strcmp(arguments[at], "--pieces") == 0)
+            options->pieces = true;
+        else if (strcmp(arguments[at], "--quiet") == 0)
+            options->quiet = true;
+        else if (strcmp(arguments[at], "--schedules") == 0)
+            options->schedules = true;
+        else if (strcmp(arguments[at], "--nodes") == 0 && has_value)
+            options->nodes = (uint32_t)strtoul(arguments[++at], NULL, 10);
+        else if (strcmp(arguments[at], "--symbol") == 0 && has_value && options->symbol_count < MAX_SYMBOLS)
+            options->symbols[options->symbol_count++] = arguments[++at];
+        else if (strcmp(arguments[at], "--except") == 0 && has_value)
+            options->exceptions = read_all(arguments[++at]);
+        else
+            return count;
+    }
+    return at;
+}
+
+int main(int argument_count, char **arguments) {
+    options options = {.nodes = DEFAULT_NODES};
+    totals totals = {0};
+    int status = 0, at = parse_options(&options, argument_count, arguments);
+    if (at >= argument_count || options.nodes < 2) {
+        (void)fprintf(stderr, "usage: compare_copies [options] seeds FIRST LAST | FILE...\n");
+        return 2;
+    }
+    if (strcmp(arguments[at], "seeds") == 0 && at + 2 < argument_count)
+        status = check_seeds(&options, strtoull(arguments[at + 1], NULL, 10), strtoull(arguments[at + 2], NULL, 10),
+                             &totals);
+    else
+        for (; at < argument_count; at++)
+            if (check_file(&options, arguments[at], &totals) != 0) status = 2;
+    (void)printf("%u programs: %u agree, %u excepted, %u differ, %u not searched; the minimum is above 0 in %u; the "
+                 "largest search looked at %u situations\n",
+                 totals.programs, totals.agree, totals.excepted, totals.differ, totals.refused, totals.copying,
+                 totals.nodes);
+    free((void *)(uintptr_t)options.exceptions);
+    return status ? status : totals.differ > 0;
+}

@@ -1,0 +1,20 @@
+/* Small random networks of views, updates, copies, concats and elementwise layers over f32 states and inputs, some of which
+ * the network mutates. A seed gives the same network everywhere. Not thread-safe. */
+#ifndef RANDOM_NETWORK_H
+#define RANDOM_NETWORK_H
+
+#include "network/network.h"
+
+enum { RANDOM_MAX_ELEMENTS = 256 }; /* tensors grow beyond that only by a few concats */
+
+void random_seed(uint64_t seed);
+uint32_t random_below(uint32_t limit); /* the next number, in [0, limit) */
+/* Seeds the numbers and makes a network of them: 1 to 3 states, 1 or 2 inputs, 2 to 11 layers and what those ask for. The
+ * caller destroys it. Layers that nothing reads are not removed. */
+network *random_network(uint64_t seed);
+/* Sizes of a tensor, all of which are constant in such a network. */
+int64_t size_of(const network *network, tensor_id tensor, uint32_t dim);
+uint32_t rank_of(const network *network, tensor_id tensor);
+int64_t numel_of(const network *network, tensor_id tensor);
+
+#endif
