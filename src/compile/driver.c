@@ -143,8 +143,10 @@ static insitu_status make_network(const archive_program *archive, bool keep_valu
 }
 
 static insitu_status optimise(network *network, insitu_diag *diag) {
-    TRY(network_recognise_shifts(network, diag));
     TRY(network_fold_constants(network, evaluate_layer, NULL, &folding, diag));
+    TRY(network_recognise_runs(network, diag));
+    TRY(network_compute_parts(network, diag));
+    TRY(network_recognise_shifts(network, diag));
     TRY(network_remove_dead(network, diag));
     TRY(dump_network(network, diag));
     return network_verify(network, diag);

@@ -153,7 +153,7 @@ insitu_status network_require(network *network, sym condition, const char *messa
 }
 
 /* Attributes with their lists copied. */
-static insitu_status copy_attrs(network *network, layer_kind kind, const attr *attrs, attr **out_attrs) {
+insitu_status network_copy_attrs(network *network, layer_kind kind, const attr *attrs, attr **out_attrs) {
     uint32_t count = layer_info_of(kind)->attr_count;
     TRY(arena_array(&network->arena, count, sizeof(attr), out_attrs));
     for (uint32_t i = 0; i < count; i++) {
@@ -177,7 +177,7 @@ insitu_status network_add_layer(network *network, layer_kind kind, const tensor_
     TRY(network_infer(network, kind, operands, operand_count, attrs, types, diag));
     if (!name[0]) name = info->name;
     layer added = {.kind = kind, .operand_count = operand_count, .result_count = info->results};
-    TRY(copy_attrs(network, kind, attrs, &added.attrs));
+    TRY(network_copy_attrs(network, kind, attrs, &added.attrs));
     TRY(arena_string(&network->arena, name, strlen(name), &added.name));
     TRY(arena_string(&network->arena, source, strlen(source), &added.source));
     if (operand_count) {

@@ -159,8 +159,12 @@ MUST_CHECK insitu_status network_parse(const char *source, network **out_network
 MUST_CHECK insitu_status network_verify(network *network, insitu_diag *diag);
 
 /* network -> network */
-MUST_CHECK insitu_status network_recognise_shifts(network *network,
-                                                  insitu_diag *diag); /* slice(concat(x, s)) -> shift_update */
+/* index, index_update at known positions -> slices */
+MUST_CHECK insitu_status network_recognise_runs(network *network, insitu_diag *diag);
+/* A state's new value that is a part of a computed one -> that part computed by itself */
+MUST_CHECK insitu_status network_compute_parts(network *network, insitu_diag *diag);
+/* slice(concat(x, s)) -> shift_update */
+MUST_CHECK insitu_status network_recognise_shifts(network *network, insitu_diag *diag);
 /* Layers whose operands are constants are evaluated by run (a backend behind a function); states never are constants.
  * A layer stays as it is where its result is larger, it alone takes more work, or all take more together. */
 typedef struct fold_limits {

@@ -5,6 +5,7 @@
 #include "network/network.h"
 
 /* ---- structure (network.c) ---- */
+MUST_CHECK insitu_status network_copy_attrs(network *network, layer_kind kind, const attr *attrs, attr **out_attrs);
 /* The condition holds whenever the network runs: nothing is added where it is proved or already there. A condition that
  * is provably false is the caller's to find. */
 MUST_CHECK insitu_status network_require(network *network, sym condition, const char *message, const char *source);
@@ -20,6 +21,18 @@ bool layer_parse_op(layer_kind kind, const char *name, op_kind *out);
 /* Elements that the layer reads, computes with and writes, at most; not finite where a size is no constant
  * (layer_work.c). */
 double layer_work(const network *network, const layer *layer);
+
+/* ---- what passes change (rewrite.c) ---- */
+/* The layer's only result becomes that of another layer; its dtype stays. */
+MUST_CHECK insitu_status network_redefine(network *network, layer_id id, layer_kind kind, const tensor_id *operands,
+                                          uint32_t operand_count, const attr *attrs, insitu_diag *diag);
+/* Layers added at the end, from order[first_added] on, come to stand before order[position]. */
+void network_move_added(network *network, uint32_t first_added, uint32_t position);
+/* At the end of the order; named after another layer. */
+MUST_CHECK insitu_status network_add_slice(network *network, const layer *like, tensor_id x, uint32_t dim, sym start,
+                                           sym end, int64_t step, tensor_id *out, insitu_diag *diag);
+/* The layer that makes the tensor, if it is of this kind; NULL. */
+const layer *network_maker_of(const network *network, tensor_id tensor, layer_kind kind);
 
 /* ---- inference (infer.c, infer_*.c): one function a layer kind ---- */
 typedef struct infer_call {

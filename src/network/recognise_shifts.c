@@ -17,14 +17,6 @@ static sym size_along(const network *network, tensor_id tensor, int64_t dim) {
     return network_tensor_of(network, tensor)->shape.sizes[dim];
 }
 
-/* The layer that makes the tensor, if it is of this kind. */
-static const layer *maker_of(const network *network, tensor_id tensor, layer_kind kind) {
-    const network_tensor *made = network_tensor_of(network, tensor);
-    if (made->role != TENSOR_RESULT) return NULL;
-    const layer *maker = network_layer_of(network, made->producer);
-    return maker->kind == kind ? maker : NULL;
-}
-
 /* Does the tensor's memory outlive the call? Elsewhere nothing is gained. */
 static bool is_kept(const network *network, tensor_id tensor) {
     const network_tensor *kept = network_tensor_of(network, tensor);
@@ -54,7 +46,7 @@ static bool takes(network *network, const layer *layer, sym size, sym count, boo
 }
 
 static const layer *two_parts(const network *network, tensor_id tensor, int64_t dim) {
-    const layer *concat = maker_of(network, tensor, LAYER_CONCAT);
+    const layer *concat = network_maker_of(network, tensor, LAYER_CONCAT);
     bool fits = concat && concat->operand_count == 2 && layer_attr_int(network, concat, ATTR_DIM) == dim;
     return fits ? concat : NULL;
 }
@@ -72,8 +64,8 @@ static bool is_tail(network *network, const layer *slice, bool front, shift *out
 
 /* Is the part what stays of x when s enters? Copies in between do not matter. */
 static bool is_moved(network *network, tensor_id part, tensor_id added, int64_t dim, bool front, shift *out) {
-    const layer *copy = maker_of(network, part, LAYER_COPY);
-    const layer *slice = maker_of(network, copy ? copy->operands[0] : part, LAYER_SLICE);
+    const layer *copy = network_maker_of(network, part, LAYER_COPY);
+    const layer *slice = network_maker_of(network, copy ? copy->operands[0] : part, LAYER_SLICE);
     if (!slice || !goes_along(network, slice, dim)) return false;
     *out = (shift){dim, {slice->operands[0], added}, front};
     sym size = size_along(network, slice->operands[0], dim);
@@ -97,40 +89,46 @@ static bool is_replaced(network *network, const layer *update, bool front, shift
     if (!takes(network, update, size, count, front)) return false;
     const layer *concat = two_parts(network, whole, dim);
     if (concat) return is_moved(network, concat->operands[front], added, dim, front, out);
-    const layer *moved = maker_of(network, whole, LAYER_SLICE_UPDATE);
+    const layer *moved = network_maker_of(network, whole, LAYER_SLICE_UPDATE);
     if (!moved || !goes_along(network, moved, dim) || !is_moved(network, moved->operands[1], added, dim, front, out))
         return false;
     return same_tensor(moved->operands[0], out->operands[0]) &&
            takes(network, moved, size, sym_sub(&network->symbols, size, count), !front);
 }
 
-static bool find_shift(network *network, const layer *layer, shift *out) {
-    for (int front = 0; front < 2; front++)
-        if (is_tail(network, layer, front, out) || is_concat(network, layer, front, out) ||
-            is_replaced(network, layer, front, out))
-            return true;
-    return false;
+static int64_t added_elements(const network *network, const shift *shift) {
+    int64_t count;
+    return sym_constant(&network->symbols, size_along(network, shift->operands[1], shift->dim), &count) ? count
+                                                                                                        : INT64_MAX;
 }
 
-static insitu_status replace(network *network, layer *layer, const shift *shift, insitu_diag *diag) {
+/* A roll enters from either side: the fewer elements go round, the fewer are set aside. */
+static bool find_shift(network *network, const layer *layer, shift *out) {
+    bool found = false;
+    for (int front = 0; front < 2; front++) {
+        shift shift;
+        if (!is_tail(network, layer, front, &shift) && !is_concat(network, layer, front, &shift) &&
+            !is_replaced(network, layer, front, &shift))
+            continue;
+        if (!is_kept(network, shift.operands[0])) continue;
+        if (!found || added_elements(network, &shift) < added_elements(network, out)) *out = shift;
+        found = true;
+    }
+    return found;
+}
+
+static insitu_status replace(network *network, layer_id id, const shift *shift, insitu_diag *diag) {
     attr attrs[2] = {attr_of_sym(sym_int(&network->symbols, shift->dim)), {.kind = ATTR_KIND_NONE}};
     if (shift->front) attrs[1] = attr_of_sym(sym_bool(&network->symbols, true));
-    inferred type;
-    TRY(network_infer(network, LAYER_SHIFT_UPDATE, shift->operands, 2, attrs, &type, diag));
-    network->tensors[layer->results[0].index].shape = type.shape;
-    layer->kind = LAYER_SHIFT_UPDATE;
-    layer->operand_count = 2;
-    TRY(arena_copy(&network->arena, shift->operands, sizeof shift->operands, &layer->operands));
-    return arena_copy(&network->arena, attrs, sizeof attrs, &layer->attrs);
+    return network_redefine(network, id, LAYER_SHIFT_UPDATE, shift->operands, 2, attrs, diag);
 }
 
 insitu_status network_recognise_shifts(network *network, insitu_diag *diag) {
     for (uint32_t i = network->order_count;
          i-- > 0;) { /* the last first: it may replace what an earlier one shifts in */
-        layer *layer = network_layer_of(network, network->order[i]);
+        layer_id id = network->order[i];
         shift shift;
-        if (find_shift(network, layer, &shift) && is_kept(network, shift.operands[0]))
-            TRY(replace(network, layer, &shift, diag));
+        if (find_shift(network, network_layer_of(network, id), &shift)) TRY(replace(network, id, &shift, diag));
     }
     return sym_pool_status(&network->symbols, diag);
 }

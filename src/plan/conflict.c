@@ -146,8 +146,8 @@ static bool may_store_over(const planner *planner, uint32_t node, const tensor_t
     bool copies = n->kind == NODE_COPY, elementwise = false;
     if (n->kind == NODE_LAYER) {
         layer_kind kind = planner_layer(planner, n->index)->kind;
-        copies = layer_is_copy(planner, n->index) ||
-                 (kind_has(kind, TRAIT_PART) && planner->layers[n->index].takes_operand);
+        copies =
+            layer_is_copy(planner, n->index) || (kind_has(kind, TRAIT_PART) && planner->layers[n->index].takes_operand);
         elementwise = kind_has(kind, TRAIT_ELEMENTWISE);
     }
     if (copies && layout_moves(planner->pool, read, written)) return true;

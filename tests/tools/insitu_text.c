@@ -73,6 +73,8 @@ typedef struct network_pass {
     insitu_status (*run)(network *network, insitu_diag *diag);
 } network_pass;
 static const network_pass network_passes[] = {
+    {"recognise_runs", network_recognise_runs},
+    {"compute_parts", network_compute_parts},
     {"recognise_shifts", network_recognise_shifts},
     {"remove_dead", network_remove_dead},
 };

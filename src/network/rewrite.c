@@ -1,0 +1,38 @@
+/* What passes over a network change: a layer's definition, under the name of its result; and where added layers stand. */
+#include "network/network_int.h"
+
+insitu_status network_redefine(network *network, layer_id id, layer_kind kind, const tensor_id *operands,
+                               uint32_t operand_count, const attr *attrs, insitu_diag *diag) {
+    inferred types[2];
+    TRY(network_infer(network, kind, operands, operand_count, attrs, types, diag));
+    layer *layer = network_layer_of(network, id);
+    network->tensors[layer->results[0].index].shape = types[0].shape;
+    layer->kind = kind;
+    layer->operand_count = operand_count;
+    TRY(arena_copy(&network->arena, operands, operand_count * sizeof *operands, &layer->operands));
+    return network_copy_attrs(network, kind, attrs, &layer->attrs);
+}
+
+void network_move_added(network *network, uint32_t first_added, uint32_t position) {
+    uint32_t added = network->order_count - first_added;
+    for (uint32_t i = 0; i < added; i++) { /* a rotation by one for each, which keeps their order */
+        layer_id id = network->order[first_added + i];
+        for (uint32_t at = first_added + i; at > position + i; at--) network->order[at] = network->order[at - 1];
+        network->order[position + i] = id;
+    }
+}
+
+insitu_status network_add_slice(network *network, const layer *like, tensor_id x, uint32_t dim, sym start, sym end,
+                                int64_t step, tensor_id *out, insitu_diag *diag) {
+    sym_pool *pool = &network->symbols;
+    const attr attrs[] = {attr_of_sym(sym_int(pool, dim)), attr_of_sym(end), attr_of_sym(start),
+                          attr_of_sym(sym_int(pool, step))};
+    return network_add_layer(network, LAYER_SLICE, &x, 1, attrs, like->name, like->source, out, diag);
+}
+
+const layer *network_maker_of(const network *network, tensor_id tensor, layer_kind kind) {
+    const network_tensor *made = network_tensor_of(network, tensor);
+    if (made->role != TENSOR_RESULT) return NULL;
+    const layer *maker = network_layer_of(network, made->producer);
+    return maker->kind == kind ? maker : NULL;
+}
