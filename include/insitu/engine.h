@@ -57,7 +57,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_state(const insitu_engi
                                                                insitu_value_info *info, insitu_diag *diag);
 /* A buffer that the program does not write, be it used or not: a read-only view of bytes that the engine maps. The name,
  * data, shape and strides are the engine's, valid until it is destroyed; the memory must not be written to. States and
- * these buffers together are all buffers of the module; no two have one name. Errors: ARG (index out of range). */
+ * these buffers together are all buffers of the module; no two have one name. In an engine whose state is the caller's,
+ * a buffer of an input's name ("buf_cache") is that input's initial value. Errors: ARG (index out of range). */
 INSITU_API int32_t insitu_engine_buffer_count(const insitu_engine *engine);
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_buffer(const insitu_engine *engine, int32_t index,
                                                                 const char **out_name, insitu_tensor *out_tensor,
@@ -66,10 +67,35 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_buffer(const insitu_eng
 INSITU_API int32_t insitu_engine_find_input(const insitu_engine *engine, const char *name);
 INSITU_API int32_t insitu_engine_find_output(const insitu_engine *engine, const char *name);
 INSITU_API int32_t insitu_engine_find_state(const insitu_engine *engine, const char *name);
-/* The input that the named output shares memory with, or NULL. */
-INSITU_API const char *insitu_engine_aliased_input(const insitu_engine *engine, const char *output_name);
 /* True if the program writes the named input. */
 INSITU_API bool insitu_engine_input_is_written(const insitu_engine *engine, const char *input_name);
+
+/* Aliased inputs and outputs: one row for each input that the program writes, in the order of the inputs. The row's
+ * output is the input's new value and lies in the input's memory. It is an output of the engine if the program returns
+ * the written input, or if insitu_compile_options.mutated_inputs names it; else it is called "mutated.NAME" and is the
+ * caller's input alone. */
+typedef enum insitu_alias_kind {
+    INSITU_ALIAS_USER = 0,
+    INSITU_ALIAS_KV_CACHE_UPDATE = 1 /* rows that follow one another on the sequence axis (dimension 1 or 2) of a 4-D
+                                        cache of constant sizes, from one position or from one a batch row */
+} insitu_alias_kind;
+typedef struct insitu_alias {
+    size_t struct_size;
+    const char *output; /* owned by the engine, as is input */
+    const char *input;
+    insitu_alias_kind kind;
+    int32_t output_index; /* -1: it is none of the engine's outputs */
+    int32_t input_index;
+} insitu_alias;
+INSITU_API int32_t insitu_engine_alias_count(const insitu_engine *engine);
+/* alias->struct_size must be set by the caller. Errors: ARG (index out of range). */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_alias(const insitu_engine *engine, int32_t index,
+                                                               insitu_alias *alias, insitu_diag *diag);
+/* The input in whose memory the named output lies: that of its row, or the input of which it is a view. NULL: the output
+ * has memory of its own, is a state tensor, or there is none of that name. */
+INSITU_API const char *insitu_engine_aliased_input(const insitu_engine *engine, const char *output_name);
+/* "user", "kv_cache_update"; "unknown" for a number that is no kind. */
+INSITU_API const char *insitu_alias_kind_name(insitu_alias_kind kind);
 
 /* The in-place report: one row a state tensor (a mutated buffer, or an input that the program mutates). */
 typedef struct insitu_report_row {

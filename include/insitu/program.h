@@ -12,6 +12,30 @@ extern "C" {
 
 typedef struct insitu_program insitu_program;
 
+/* Who owns the tensors that the program keeps from call to call: its mutated buffers and constants. */
+typedef enum insitu_state_owner {
+    INSITU_STATE_OWNED = 0,  /* the engine's states: insitu_state */
+    INSITU_STATE_CALLER = 1, /* the caller: each is an input after the program's own, "buf_" and its name with "_" for
+                                dots ("_1" and so on is added where that is taken), written in place */
+    INSITU_STATE_FROZEN = 2  /* nobody: each call begins with the initial values, and what it writes is lost */
+} insitu_state_owner;
+
+/* What happens to rows written by a slice assignment that lie outside of the tensor. */
+typedef enum insitu_bounds {
+    INSITU_BOUNDS_EAGER =
+        0, /* as in PyTorch: a slice ends where its tensor ends, so cache[64:65] = row on 64 rows writes
+                                nothing */
+    INSITU_BOUNDS_STRICT = 1 /* such a write is an error (BOUNDS), of the compilation where that can be known */
+} insitu_bounds;
+
+/* An input and the output that is its new value. */
+typedef struct insitu_mutated_input {
+    const char *input;    /* name; NULL: input_index counts */
+    const char *output;   /* name; NULL: output_index counts */
+    int32_t input_index;  /* among the engine's inputs */
+    int32_t output_index; /* among the engine's outputs as they are in the end, new ones first */
+} insitu_mutated_input;
+
 /* Compile options. Zero-initialise, set struct_size, then set what differs from zero; or insitu_compile_options_init. */
 typedef struct insitu_compile_options {
     size_t struct_size;
@@ -20,6 +44,21 @@ typedef struct insitu_compile_options {
     /* The value of every tensor, as it is when its node has run, is one more output "node.NAME" after the program's own:
      * to find the node whose value is wrong. NAME is the value's in the program; values in subgraphs are left out. */
     bool keep_values;
+    /* Inputs whose new values are outputs; the array and its names are read during the call alone.
+     * - An input that the program writes and returns: name that output; nothing changes.
+     * - One that it writes and does not return: any new name. The output is added in front of the program's own, in the
+     *   order of this array, and is the caller's tensor itself. An index must be the output's place there.
+     * - One that it does not write: an output of the program, of the same dtype and sizes, is written into the input.
+     * Inputs that the program writes need not be named. Errors: ARG (no such input or output, one named twice, another
+     * dtype), SHAPE (other sizes, or sizes that are not known to be the same); the sentence names both. */
+    const insitu_mutated_input *mutated_inputs;
+    int32_t mutated_input_count;
+    insitu_state_owner state;
+    insitu_bounds bounds;
+    /* What the engine shall run on; NULL: "cpu", which is the only one here. A device that can't let an input and an
+     * output share memory ("dla") refuses every program that writes an input or a state. Errors: ARG (unknown),
+     * UNSUPPORTED. */
+    const char *device;
 } insitu_compile_options;
 
 INSITU_API void insitu_compile_options_init(insitu_compile_options *options);
@@ -50,7 +89,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_program_print(const insitu_pro
                                                                 insitu_diag *diag);
 
 /* Compiles the program. The engine shares the program's mapped weights. options NULL means defaults.
- * Errors: UNSUPPORTED (all unsupported operators are listed in diag's rows), FORMAT, BOUNDS, SHAPE, NOMEM.
+ * Errors: UNSUPPORTED (all unsupported operators are listed in diag's rows), FORMAT, BOUNDS, SHAPE, ARG (options),
+ * NOMEM.
  * A program is immutable: several threads may compile it at once. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_program_compile(const insitu_program *program,
                                                                   const insitu_compile_options *options,

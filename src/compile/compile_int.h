@@ -8,4 +8,14 @@
 insitu_status evaluate_layer(void *user, const network *network, layer_id layer, void *out_bytes, size_t size,
                              insitu_diag *diag);
 
+typedef struct target {
+    const char *name;
+    bool is_available; /* this library compiles for it */
+    bool can_alias;    /* an input and an output may share memory */
+} target;
+/* device NULL: the CPU. Errors: ARG. */
+MUST_CHECK insitu_status target_find(const char *device, const target **out_target, insitu_diag *diag);
+/* written: an input or a state that the program writes; NULL: it writes none. Errors: UNSUPPORTED. */
+MUST_CHECK insitu_status target_check(const target *target, const char *written, insitu_diag *diag);
+
 #endif

@@ -129,17 +129,36 @@ static insitu_status dump_plan(const plan *plan) {
 
 /* ---- stages ---- */
 
-static insitu_status make_network(const archive_program *archive, bool keep_values, network **out_network,
-                                  insitu_diag *diag) {
+static insitu_status make_network(const archive_program *archive, const insitu_compile_options *options,
+                                  network **out_network, insitu_diag *diag) {
     graph *graph;
     TRY(graph_build(archive, &graph, diag));
     insitu_status status = dump_graph(graph, "graph", diag);
-    if (status == INSITU_OK && keep_values) status = passes_run_one(graph, "keep_values", diag);
+    if (status == INSITU_OK && options->keep_values) status = passes_run_one(graph, "keep_values", diag);
     if (status == INSITU_OK) status = passes_run(graph, diag);
     if (status == INSITU_OK) status = dump_graph(graph, "graph after passes", diag);
-    if (status == INSITU_OK) status = network_convert(graph, out_network, diag);
+    if (status == INSITU_OK)
+        status = network_convert(graph, options->bounds == INSITU_BOUNDS_STRICT, out_network, diag);
     graph_destroy(graph);
     return status;
+}
+
+/* The first input or state that the program writes; NULL. */
+static const char *first_written(const network *network) {
+    if (network->mutation_count) return network->inputs[network->mutations[0].input].name;
+    for (uint32_t i = 0; i < network->state_count; i++)
+        if (network->states[i].next.index != NONE) return network->states[i].name;
+    return NULL;
+}
+
+/* What the caller asked of inputs, outputs, states and the device. */
+static insitu_status shape_face(network *network, const insitu_compile_options *options, insitu_diag *diag) {
+    const target *target;
+    TRY(target_find(options->device, &target, diag));
+    if (options->state == INSITU_STATE_CALLER) TRY(network_lift_states(network));
+    if (options->state == INSITU_STATE_FROZEN) TRY(network_freeze_states(network));
+    TRY(network_alias_outputs(network, options->mutated_inputs, (uint32_t)options->mutated_input_count, diag));
+    return target_check(target, first_written(network), diag);
 }
 
 static insitu_status optimise(network *network, insitu_diag *diag) {
@@ -154,6 +173,7 @@ static insitu_status optimise(network *network, insitu_diag *diag) {
 
 static insitu_status make_plan(network *network, const insitu_compile_options *options, plan **out_plan,
                                insitu_diag *diag) {
+    TRY(shape_face(network, options, diag));
     TRY(optimise(network, diag));
     plan_options plan_options = {.strict = options->strict,
                                  .no_inplace = options->no_inplace || switch_on(SWITCH_NO_INPLACE)};
@@ -164,11 +184,23 @@ static insitu_status make_plan(network *network, const insitu_compile_options *o
     return status;
 }
 
+static insitu_status check_options(const insitu_compile_options *options, insitu_diag *diag) {
+    const target *target;
+    if (options->state < INSITU_STATE_OWNED || options->state > INSITU_STATE_FROZEN)
+        FAIL(diag, INSITU_ARG, "compile options: %d is no owner of states", (int)options->state);
+    if (options->bounds < INSITU_BOUNDS_EAGER || options->bounds > INSITU_BOUNDS_STRICT)
+        FAIL(diag, INSITU_ARG, "compile options: bounds can't be %d", (int)options->bounds);
+    if (options->mutated_input_count < 0 || (options->mutated_input_count && !options->mutated_inputs))
+        FAIL(diag, INSITU_ARG, "compile options: mutated_inputs has %d rows and %s", (int)options->mutated_input_count,
+             options->mutated_inputs ? "a place" : "no place");
+    return target_find(options->device, &target, diag);
+}
+
 static insitu_status compile(const archive_program *archive, const insitu_compile_options *options,
                              insitu_engine **out_engine, insitu_diag *diag) {
     network *network = NULL;
     plan *plan = NULL;
-    TRY(make_network(archive, options->keep_values, &network, diag));
+    TRY(make_network(archive, options, &network, diag));
     insitu_status status = make_plan(network, options, &plan, diag);
     /* Folded constants lie in the network's memory until the engine has copied them. */
     if (status == INSITU_OK) status = engine_create(plan, &archive->map, 1, out_engine, diag);
@@ -183,5 +215,6 @@ insitu_status insitu_program_compile(const insitu_program *program, const insitu
     insitu_compile_options defaults;
     insitu_compile_options_init(&defaults);
     if (options) TRY(copy_options(&defaults, options, options->struct_size, sizeof(defaults), "compile options", diag));
+    TRY(check_options(&defaults, diag));
     return diag_complete(diag, compile(program->archive, &defaults, out_engine, diag));
 }

@@ -84,6 +84,11 @@ typedef struct plan_restore {
     uint32_t save_step;
 } plan_restore;
 
+typedef enum update_kind { /* of an input that the program writes */
+                           UPDATE_USER,
+                           UPDATE_KV_CACHE /* rows that follow one another on the sequence axis of a 4-D cache of constant sizes */
+} update_kind;
+
 typedef struct plan_input {
     const char *name;
     tensor_type type; /* sizes, and the strides that the program was compiled for; scalars: rank 0 */
@@ -92,7 +97,8 @@ typedef struct plan_input {
     bool is_none;     /* a None or string leaf: nothing to bind */
     sym value;        /* is_scalar */
     bool is_written;
-    uint32_t storage; /* NONE if no step uses it */
+    update_kind update; /* is_written */
+    uint32_t storage;   /* NONE if no step uses it */
 } plan_input;
 
 typedef enum output_kind { OUTPUT_TENSOR, OUTPUT_NUMBER, OUTPUT_NONE } output_kind;
@@ -125,6 +131,7 @@ typedef struct plan_assert { /* checked as soon as its symbols are known: before
     sym condition;
     const char *message;
     const char *source;
+    bool is_bounds; /* not the program's: a write that would lose rows; its failure is BOUNDS */
 } plan_assert;
 
 typedef struct report_row { /* the in-place report */

@@ -201,6 +201,7 @@ static insitu_status fill(insitu_engine *engine, file_map *const *maps, uint32_t
     TRY(fill_outputs(engine));
     TRY(fill_states(engine));
     TRY(fill_buffers(engine));
+    TRY(aliases_find(engine));
     return fill_report(engine, diag);
 }
 

@@ -12,6 +12,12 @@ typedef struct engine_text_row { /* what a public report row points to */
     int64_t bytes_written, bytes_moved, bytes_copied, bytes_saved;
 } engine_text_row;
 
+typedef struct engine_alias { /* an input that the program writes, and the output that is its new value */
+    const char *output;       /* its name; "mutated.NAME" if it is none of the program's outputs */
+    uint32_t output_index;    /* NONE: none of them */
+    uint32_t input;
+} engine_alias;
+
 struct insitu_engine {
     plan *plan;
     file_map **maps; /* retained */
@@ -19,15 +25,24 @@ struct insitu_engine {
     uint8_t *copied_weights; /* bytes that lay in no map */
     arena arena;             /* of the tables below */
     insitu_value_info *inputs, *outputs, *states;
+    engine_alias *aliases; /* in the order of the inputs */
+    uint32_t alias_count;
     insitu_tensor *buffers; /* one for each of the plan's; data in a map or in copied_weights */
     engine_text_row *report;
     map input_names, output_names, state_names, buffer_names;
+    map alias_names; /* of the aliases' outputs */
 };
 
 /* Makes an engine of a verified plan, which it owns from now on, also if this fails. Each weight's bytes lie in one of
  * the maps (retained here) or are copied. Errors: NOMEM, INTERNAL (a weight without bytes). */
 MUST_CHECK insitu_status engine_create(plan *plan, file_map *const *maps, uint32_t map_count,
                                        insitu_engine **out_engine, insitu_diag *diag);
+
+/* ---- aliases.c ---- */
+/* Fills the engine's table of aliases. */
+MUST_CHECK insitu_status aliases_find(insitu_engine *engine);
+void aliases_print(const insitu_engine *engine, text *out);      /* lines for people */
+void aliases_print_json(const insitu_engine *engine, text *out); /* "aliases":[...], */
 
 /* A plan as one JSON object (docs/engine-format.md). tensor_names[w]: what the file calls weight w; hashes[w]: of its
  * bytes. Either may be NULL: left out. */

@@ -42,6 +42,11 @@ const char *format_alias_kind(uint32_t kind) {
     return look_up(names, COUNT_OF(names), kind);
 }
 
+const char *format_update_kind(uint32_t kind) {
+    static const char *const names[] = {[UPDATE_USER] = "user", [UPDATE_KV_CACHE] = "kv_cache_update"};
+    return look_up(names, COUNT_OF(names), kind);
+}
+
 const char *format_op_group(uint32_t group) {
     static const char *const names[] = {
         [OPS_UNARY] = "unary", [OPS_BINARY] = "binary", [OPS_COMPARE] = "compare", [OPS_REDUCE] = "reduce",

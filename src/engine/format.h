@@ -8,7 +8,7 @@
 
 #include "engine/engine.h"
 
-enum { PLAN_VERSION = 1, DATA_ALIGNMENT = 64, HASH_DIGITS = 16 };
+enum { PLAN_VERSION = 2, DATA_ALIGNMENT = 64, HASH_DIGITS = 16 };
 #define METADATA_FORMAT "format"             /* "insitu" */
 #define METADATA_PLAN_VERSION "plan_version" /* a number */
 #define METADATA_PLAN "plan"                 /* the name of the plan's tensor */
@@ -23,6 +23,7 @@ const char *format_storage_kind(uint32_t kind);
 const char *format_step_kind(uint32_t kind);
 const char *format_output_kind(uint32_t kind);
 const char *format_alias_kind(uint32_t kind);
+const char *format_update_kind(uint32_t kind);
 const char *format_op_group(uint32_t group);
 const char *format_sym_op(uint32_t op); /* "+", "max"; "" for constants and symbols */
 

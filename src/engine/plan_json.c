@@ -195,7 +195,7 @@ static void print_inputs(plan_writer *writer) {
             print_type(writer, &input->type);
             print_key(writer, "storage");
             print_id(writer, input->storage);
-            print_flag(writer, "written", input->is_written);
+            if (input->is_written) print_text(writer, "written", format_update_kind(input->update));
         }
         text_printf(writer->out, "}");
     }
@@ -254,6 +254,7 @@ static void print_asserts_and_report(plan_writer *writer) {
         start_row(writer, i, "message", plan->asserts[i].message);
         print_text(writer, "source", plan->asserts[i].source);
         print_expression(writer, "condition", plan->asserts[i].condition);
+        print_flag(writer, "bounds", plan->asserts[i].is_bounds);
         text_printf(writer->out, "}");
     }
     text_printf(writer->out, "],\"report\":[");

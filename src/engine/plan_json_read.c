@@ -283,6 +283,7 @@ static insitu_status read_inputs(plan_reader *reader) {
     for (uint32_t i = 0; i < plan->input_count; i++) {
         const json_t *row = json_array_get(rows, i);
         plan_input *input = &plan->inputs[i];
+        uint32_t update;
         reader->row = i;
         TRY(read_text(reader, row, "name", &input->name));
         input->storage = NONE;
@@ -297,7 +298,10 @@ static insitu_status read_inputs(plan_reader *reader) {
         }
         TRY(read_type(reader, json_object_get(row, "type"), &input->type));
         TRY(read_id(reader, json_object_get(row, "storage"), "storage", &input->storage));
-        input->is_written = read_flag(row, "written");
+        input->is_written = json_object_get(row, "written") != NULL;
+        if (!input->is_written) continue;
+        TRY(read_enum(reader, json_object_get(row, "written"), format_update_kind, "written", &update));
+        input->update = (update_kind)update;
     }
     return INSITU_OK;
 }
@@ -370,6 +374,7 @@ static insitu_status read_asserts(plan_reader *reader) {
         TRY(read_text(reader, row, "message", &plan->asserts[i].message));
         TRY(read_text(reader, row, "source", &plan->asserts[i].source));
         TRY(read_sym_of(reader, row, "condition", &plan->asserts[i].condition));
+        plan->asserts[i].is_bounds = read_flag(row, "bounds");
     }
     return INSITU_OK;
 }

@@ -88,14 +88,6 @@ int32_t insitu_engine_find_state(const insitu_engine *engine, const char *name) 
     return engine ? find(&engine->state_names, name) : -1;
 }
 
-const char *insitu_engine_aliased_input(const insitu_engine *engine, const char *output_name) {
-    int32_t index = insitu_engine_find_output(engine, output_name);
-    if (index < 0) return NULL;
-    const plan_output *output = &engine->plan->outputs[index];
-    bool is_input = output->kind == OUTPUT_TENSOR && output->alias == ALIAS_INPUT;
-    return is_input ? engine->plan->inputs[output->alias_index].name : NULL;
-}
-
 bool insitu_engine_input_is_written(const insitu_engine *engine, const char *input_name) {
     int32_t index = insitu_engine_find_input(engine, input_name);
     return index >= 0 && engine->plan->inputs[index].is_written;
@@ -179,11 +171,13 @@ static void print_output_value(const plan *plan, const plan_output *output, text
     text_printf(out, "\n");
 }
 
-static void print_values(const plan *plan, text *out) {
+static void print_values(const insitu_engine *engine, text *out) {
+    const plan *plan = engine->plan;
     text_printf(out, "inputs\n");
     for (uint32_t i = 0; i < plan->input_count; i++) print_input_value(plan, &plan->inputs[i], out);
     text_printf(out, "outputs\n");
     for (uint32_t i = 0; i < plan->output_count; i++) print_output_value(plan, &plan->outputs[i], out);
+    aliases_print(engine, out);
     text_printf(out, "states\n");
     for (uint32_t i = 0; i < plan->state_count; i++) {
         print_declared(plan, plan->states[i].name, &plan->states[i].type, out);
@@ -276,6 +270,7 @@ static void print_json(const insitu_engine *engine, text *out) {
     text_printf(out, "{");
     print_json_values("inputs", engine->inputs, plan->input_count, out);
     print_json_values("outputs", engine->outputs, plan->output_count, out);
+    aliases_print_json(engine, out);
     print_json_values("states", engine->states, plan->state_count, out);
     print_json_buffers(engine, out);
     print_json_report(engine, out);
@@ -294,7 +289,7 @@ insitu_status insitu_engine_print(const insitu_engine *engine, const char *what,
     else if (strcmp(what, "plan") == 0)
         plan_print(engine->plan, &out);
     else if (strcmp(what, "values") == 0)
-        print_values(engine->plan, &out);
+        print_values(engine, &out);
     else if (strcmp(what, "json") == 0)
         print_json(engine, &out);
     else

@@ -183,12 +183,16 @@ static insitu_status convert_graph(converter *c, refusals *refusals) {
     return sym_pool_status(c->pool, c->diag);
 }
 
-insitu_status network_convert(const graph *graph, network **out_network, insitu_diag *diag) {
+insitu_status network_convert(const graph *graph, bool strict_bounds, network **out_network, insitu_diag *diag) {
     *out_network = NULL;
     network *converted;
     TRY(network_create(&converted));
     sym_pool_release(&converted->symbols);
-    converter c = {.graph = graph, .network = converted, .pool = &converted->symbols, .diag = diag};
+    converter c = {.graph = graph,
+                   .network = converted,
+                   .pool = &converted->symbols,
+                   .strict_bounds = strict_bounds,
+                   .diag = diag};
     refusals refusals = {0};
     arena_init(&refusals.arena);
     arena_init(&c.scratch);

@@ -14,6 +14,7 @@ typedef struct converter {
     uint32_t *inputs;   /* network input of each graph input; NONE */
     uint32_t *states;   /* network state of each graph input; NONE */
     const graph_node *node;
+    bool strict_bounds;
     arena scratch;    /* emptied after each node */
     char reason[256]; /* of the last UNSUPPORTED; "" where the operator as such is */
     insitu_diag *diag;

@@ -50,6 +50,31 @@ static sym slice_size(converter *c, sym start, sym end, int64_t step) {
     return sym_add(c->pool, sym_floordiv(c->pool, sym_sub(c->pool, span, one), sym_int(c->pool, step)), one);
 }
 
+/* Rows of a source that are spread over a part of none: a slice that begins at or behind its tensor's end. */
+static bool is_spread(const converter *c, tensor_id source, uint32_t dim) {
+    const network_tensor *tensor = tensor_of(c, source);
+    while (tensor->role == TENSOR_RESULT) {
+        const layer *layer = network_layer_of(c->network, tensor->producer);
+        if (layer->kind != LAYER_EXPAND && layer->kind != LAYER_CAST) return false;
+        if (layer->kind == LAYER_EXPAND && is_int_constant(c, size_of(c, layer->operands[0], dim), 1)) return true;
+        tensor = tensor_of(c, layer->operands[0]);
+    }
+    return false;
+}
+
+static insitu_status require_rows(converter *c, tensor_id source, uint32_t dim, sym rows) {
+    if (!c->strict_bounds || !is_spread(c, source, dim)) return INSITU_OK;
+    sym condition = sym_compare(c->pool, SYM_GE, rows, sym_int(c->pool, 1));
+    if (sym_truth(c->pool, condition) == TRUTH_FALSE)
+        return convert_fail(c, INSITU_BOUNDS, "a slice write lies outside of dimension %u, and its row would be lost",
+                            dim);
+    const char *message;
+    TRY(arena_printf(&c->network->arena, &message,
+                     "the slice write '%s' lies outside of dimension %u, and its row would be lost", c->node->name,
+                     dim));
+    return network_require_bounds(c->network, condition, message, c->node->source);
+}
+
 insitu_status convert_slice_scatter(converter *c, int32_t param) {
     (void)param;
     tensor_id x, source;
@@ -62,6 +87,7 @@ insitu_status convert_slice_scatter(converter *c, int32_t param) {
     shape part = tensor_of(c, x)->shape;
     part.sizes[dim] = slice_size(c, start, end, step);
     TRY(check_source(c, &part, source));
+    TRY(require_rows(c, source, dim, part.sizes[dim]));
     TRY(emit_cast(c, source, dtype_of(c, x), &source));
     return finish_slice_update(c, x, source, dim, start, end, step);
 }

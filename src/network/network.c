@@ -140,6 +140,13 @@ insitu_status network_add_record(network *network, weight_record **out) {
     return INSITU_OK;
 }
 
+insitu_status network_require_bounds(network *network, sym condition, const char *message, const char *source) {
+    uint32_t before = network->assert_count;
+    TRY(network_require(network, condition, message, source));
+    if (network->assert_count > before) network->asserts[before].is_bounds = true;
+    return INSITU_OK;
+}
+
 insitu_status network_require(network *network, sym condition, const char *message, const char *source) {
     if (sym_truth(&network->symbols, condition) == TRUTH_TRUE) return INSITU_OK;
     for (uint32_t i = 0; i < network->assert_count; i++) {

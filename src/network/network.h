@@ -177,8 +177,23 @@ MUST_CHECK insitu_status network_fold_constants(network *network, network_evalua
                                                 const fold_limits *limits, insitu_diag *diag);
 MUST_CHECK insitu_status network_remove_dead(network *network, insitu_diag *diag);
 
+/* What the caller asked of inputs and states, before the network is optimised.
+ * Each of the caller's mutated inputs becomes an output, or an output is written into it. The names of new outputs are
+ * copied. Errors: ARG (a name or an index; a dtype), SHAPE; sentences name the input and the output. */
+struct insitu_mutated_input;
+MUST_CHECK insitu_status network_alias_outputs(network *network, const struct insitu_mutated_input *given,
+                                               uint32_t count, insitu_diag *diag);
+/* States become inputs after the others, "buf_" and the name with "_" for dots; a buffer of the input's name holds the
+ * initial value. A state that is not written stays behind as a constant. */
+MUST_CHECK insitu_status network_lift_states(network *network);
+/* States become constants, and what is written to them is dropped: each call begins with the initial values. */
+MUST_CHECK insitu_status network_freeze_states(network *network);
+update_kind network_update_kind(const network *network, tensor_id start, tensor_id next);
+
 /* From a functional graph (after the passes). All unsupported operators are listed in diag's rows (UNSUPPORTED). */
 struct graph;
-MUST_CHECK insitu_status network_convert(const struct graph *graph, network **out_network, insitu_diag *diag);
+/* strict_bounds: a slice write from which rows would be lost fails, here or in the call (BOUNDS). */
+MUST_CHECK insitu_status network_convert(const struct graph *graph, bool strict_bounds, network **out_network,
+                                         insitu_diag *diag);
 
 #endif

@@ -9,6 +9,9 @@ MUST_CHECK insitu_status network_copy_attrs(network *network, layer_kind kind, c
 /* The condition holds whenever the network runs: nothing is added where it is proved or already there. A condition that
  * is provably false is the caller's to find. */
 MUST_CHECK insitu_status network_require(network *network, sym condition, const char *message, const char *source);
+/* The same of a write that would lose rows: its failure is BOUNDS. */
+MUST_CHECK insitu_status network_require_bounds(network *network, sym condition, const char *message,
+                                                const char *source);
 /* Gives a tensor the name; the tensor that has it takes the other's. */
 MUST_CHECK insitu_status network_swap_name(network *network, tensor_id tensor, const char *name);
 /* "binary(f32[2,4], f32[2])" */

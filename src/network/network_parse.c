@@ -230,7 +230,9 @@ static insitu_status parse_assert(parser *p) {
     TRY(need(p, ","));
     TRY(parse_string(p, &row->message));
     TRY(need(p, ","));
-    return parse_string(p, &row->source);
+    TRY(parse_string(p, &row->source));
+    row->is_bounds = take(p, ",");
+    return row->is_bounds ? need(p, "bounds") : INSITU_OK;
 }
 
 static insitu_status parse_next(parser *p) {

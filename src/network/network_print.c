@@ -121,7 +121,7 @@ static void print_stored(const network *network, text *out) {
         print_string(row->message, out);
         text_printf(out, ", ");
         print_string(row->source, out);
-        text_printf(out, "\n");
+        text_printf(out, row->is_bounds ? ", bounds\n" : "\n");
     }
 }
 

@@ -226,6 +226,8 @@ static insitu_status add_inputs(planner *planner) {
     for (uint32_t i = 0; i < network->mutation_count; i++) {
         plan_input *written = &plan->inputs[network->mutations[i].input];
         written->is_written = true;
+        written->update = network_update_kind(network, network->inputs[network->mutations[i].input].tensor,
+                                              network->mutations[i].next);
         planner->storages[written->storage].written = true;
     }
     return INSITU_OK;

@@ -99,6 +99,9 @@ insitu_status context_check_asserts(const insitu_context *context, uint32_t item
             sym_evaluate(&plan->symbols, assertion->condition, context->values, context->known, &value, &missing);
         if (has_value && (value.kind == SYM_KIND_FLOAT ? value.f != 0 : value.i != 0)) continue;
         bool has_source = assertion->source[0] != 0;
+        if (assertion->is_bounds)
+            FAIL(diag, INSITU_BOUNDS, "%s%s%s%s", assertion->message, has_source ? " (" : "", assertion->source,
+                 has_source ? ")" : "");
         FAIL(diag, INSITU_ASSERT, "an assertion of the program failed: %s%s%s%s", assertion->message,
              has_source ? " (" : "", assertion->source, has_source ? ")" : "");
     }

@@ -56,8 +56,8 @@ class BadEngines(unittest.TestCase):
                 self.refused("bad.insitu")
 
     def test_newer(self):
-        edit_engine(self.engine, self.target, b'"plan_version":"1"', b'"plan_version":"2"')
-        self.refused("version 2")
+        edit_engine(self.engine, self.target, b'"plan_version":"2"', b'"plan_version":"3"')
+        self.refused("version 3")
 
     def test_edited_with_the_right_hash(self):
         """A hash alone makes nothing believed: the step now writes a storage that does not exist."""

@@ -61,8 +61,11 @@ class Usage(Case):
             ("compile", source, "-o", "x", "-o", "y"), ("compile", source, "-o", "x", "--strict=1"),
             ("compile", source, "-o", "x", "--strict", "--strict"), ("compile", source, "-o", "x", "--json"),
             ("compile", source, "-o", "x", "--device", "cuda"), ("compile", source, "-o", "x", "--device", "cuda:0"),
-            ("compile", source, "-o", "x", "--device"), ("compile", source, "-o", "x", "--mutated-input", "a=b"),
-            ("compile", source, "-o", "x", "--state", "caller"), ("compile", source, "-o", "x", "--bounds", "strict"),
+            ("compile", source, "-o", "x", "--device"), ("compile", source, "-o", "x", "--mutated-input", "a"),
+            ("compile", source, "-o", "x", "--mutated-input", "=b"), ("compile", source, "-o", "x", "--mutated-input", "a="),
+            ("compile", source, "-o", "x", "--state", "mine"), ("compile", source, "-o", "x", "--bounds", "loose"),
+            ("run", engine, "--input", "x", "--state", "caller"), ("run", engine, "--input", "x", "--bounds", "strict"),
+            ("run", engine, "--input", "x", "--mutated-input", "a=b"),
             ("compile", source, "-o", "x", "--no-fuse"),
             ("run",), ("run", source), ("run", source, "--input"), ("run", source, "--output", "x", "--input", "y"),
             ("run", source, "--input", "x", "--output", "y", "--output", "z"), ("run", source, "--input", "x", "--save-state"),
@@ -87,7 +90,7 @@ class Usage(Case):
         source = program("rolled")
         self.wrong("compile", source, "-o", "x", "--device", "cuda:1", word="cuda:1")
         self.wrong("run", source, "--output", "here", "--input", "x", word="here")
-        self.wrong("run", source, "--bounds=strict", word="--bounds")
+        self.wrong("run", source, "--bounds=loose", word="--bounds loose")
 
     def test_forms_of_options(self):
         """Before or after the file, with = or without."""

@@ -25,7 +25,7 @@ static void check_round_trip(const graph *parsed, insitu_diag *diag) {
 static void compile(graph *graph, insitu_diag *diag) {
     network *network;
     if (!fuzz_is_ok(passes_run(graph, diag), diag)) return;
-    if (!fuzz_is_ok(network_convert(graph, &network, diag), diag)) return;
+    if (!fuzz_is_ok(network_convert(graph, false, &network, diag), diag)) return;
     fuzz_plan(network, diag);
     network_destroy(network);
 }

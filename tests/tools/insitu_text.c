@@ -56,7 +56,7 @@ static insitu_status run_convert(const char *source, const char *name, text *out
     network *network = NULL;
     TRY(graph_parse(source, &graph, diag));
     insitu_status status = passes_run(graph, diag);
-    if (status == INSITU_OK) status = network_convert(graph, &network, diag);
+    if (status == INSITU_OK) status = network_convert(graph, false, &network, diag);
     graph_destroy(graph);
     return status == INSITU_OK ? print_network(network, status, out, diag) : status;
 }

@@ -221,9 +221,9 @@ static void faults_behind_a_good_hash_are_named(void **state) {
         insitu_status status;
         const char *words;
     } cases[] = {
-        {"\"plan_version\":\"1\"", "\"plan_version\":\"2\"", INSITU_VERSION,
-         "plan version 2, and this library reads version 1"},
-        {"\"plan_version\":\"1\"", "\"plan_version\":\"x\"", INSITU_FORMAT, "does not state its plan_version"},
+        {"\"plan_version\":\"2\"", "\"plan_version\":\"3\"", INSITU_VERSION,
+         "plan version 3, and this library reads version 2"},
+        {"\"plan_version\":\"2\"", "\"plan_version\":\"x\"", INSITU_FORMAT, "does not state its plan_version"},
         {"\"format\":\"insitu\"", "\"format\":\"insane\"", INSITU_FORMAT, "not an engine file"},
         {"\"layer\":\"binary\"", "\"layer\":\"binaxy\"", INSITU_FORMAT, "row 1 of steps: layer"},
         {"\"kind\":\"arena\"", "\"kind\":\"arenx\"", INSITU_FORMAT, "row 9 of storages: kind"},

@@ -121,6 +121,10 @@ static void walk_questions(walk *w) {
     assert_true(name == NULL && tensor.data == NULL);
     refused(w, "insitu_engine_buffer", insitu_engine_buffer(w->engine, 0, NULL, &tensor, &w->diag));
     refused(w, "insitu_engine_buffer", insitu_engine_buffer(w->engine, 0, &name, NULL, &w->diag));
+    insitu_alias alias = {.struct_size = sizeof(alias)}, no_alias_size = {0};
+    refused(w, "insitu_engine_alias", insitu_engine_alias(NULL, 0, &alias, &w->diag));
+    refused(w, "insitu_engine_alias", insitu_engine_alias(w->engine, 0, NULL, &w->diag));
+    refused(w, "insitu_engine_alias", insitu_engine_alias(w->engine, 0, &no_alias_size, &w->diag));
     refused(w, "insitu_engine_print", insitu_engine_print(NULL, "plan", &text, &w->diag));
     assert_null(text);
     refused(w, "insitu_engine_print", insitu_engine_print(w->engine, NULL, &text, &w->diag));
@@ -139,6 +143,8 @@ static void walk_answers(walk *w) {
     answered(w, "insitu_engine_find_output", insitu_engine_find_output(w->engine, NULL) == -1);
     answered(w, "insitu_engine_find_state", insitu_engine_find_state(NULL, "x") == -1);
     answered(w, "insitu_engine_find_state", insitu_engine_find_state(w->engine, NULL) == -1);
+    answered(w, "insitu_engine_alias_count", insitu_engine_alias_count(NULL) == 0);
+    answered(w, "insitu_alias_kind_name", strcmp(insitu_alias_kind_name((insitu_alias_kind)9), "unknown") == 0);
     answered(w, "insitu_engine_aliased_input", insitu_engine_aliased_input(NULL, "x") == NULL);
     answered(w, "insitu_engine_aliased_input", insitu_engine_aliased_input(w->engine, NULL) == NULL);
     answered(w, "insitu_engine_input_is_written", !insitu_engine_input_is_written(NULL, "x"));

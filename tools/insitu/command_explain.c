@@ -44,7 +44,9 @@ int command_explain(const command *command, int argc, char **argv) {
     if (!arguments_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &arguments, &code))
         return code;
     engine_source source;
-    code = engine_source_open(arguments.file, NULL, NULL, &source);
+    insitu_compile_options compile_options;
+    arguments_compile_options(&arguments, &compile_options);
+    code = engine_source_open(arguments.file, &compile_options, NULL, &source);
     if (code == DONE)
         code = argument_value(&arguments, OPTION_JSON) ? print_json(source.engine)
                                                        : print_engine_text(source.engine, "report");

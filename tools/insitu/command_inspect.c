@@ -48,7 +48,9 @@ static int print_engine(const arguments *arguments) {
     insitu_load_options load_options = {.struct_size = sizeof(load_options)};
     load_options.verify_weights = is_given(arguments, OPTION_VERIFY);
     engine_source source = {0};
-    int code = engine_source_open(arguments->file, NULL, &load_options, &source);
+    insitu_compile_options compile_options;
+    arguments_compile_options(arguments, &compile_options);
+    int code = engine_source_open(arguments->file, &compile_options, &load_options, &source);
     if (code == DONE)
         code = is_given(arguments, OPTION_JSON) ? print_engine_text(source.engine, "json") : print_texts(source.engine);
     engine_source_close(&source);

@@ -33,6 +33,8 @@ static insitu_status open_source(const char *path, const insitu_compile_options 
 int engine_source_open(const char *path, const insitu_compile_options *options, const insitu_load_options *load_options,
                        engine_source *out_source) {
     *out_source = (engine_source){0};
+    if (options && options->device && strcmp(options->device, "cpu") != 0 && !is_program_file(path))
+        return report_error("'%s' is an engine for cpu, not for '%s'", path, options->device);
     insitu_diag diag;
     insitu_diag_init(&diag);
     int code = DONE;

@@ -17,9 +17,46 @@ static void print_help(const command *command, const option *options, size_t cou
         char left[64];
         snprintf(left, sizeof(left), "%s%s%s", options[i].name, options[i].value ? " " : "",
                  options[i].value ? options[i].value : "");
-        printf("  %-18s  %s\n", left, options[i].help);
+        printf("  %-22s  %s\n", left, options[i].help);
     }
 }
+
+/* ---- values ---- */
+
+/* A word's place in a list; -1. */
+static int place_of(const char *word, const char *const *words, int count) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(word, words[i]) == 0) return i;
+    return -1;
+}
+
+static const char *const owners[] = {
+    [INSITU_STATE_OWNED] = "owned", [INSITU_STATE_CALLER] = "caller", [INSITU_STATE_FROZEN] = "frozen"};
+static const char *const bounds[] = {[INSITU_BOUNDS_EAGER] = "eager", [INSITU_BOUNDS_STRICT] = "strict"};
+
+/* Devices whose names the compiler knows; dla is one that it refuses, with the reason. */
+static const char *const devices[] = {"cpu", "dla"};
+
+/* Digits are an index, all else is a name. */
+static int32_t read_index(const char *word) {
+    size_t size = strlen(word);
+    return size < 10 && strspn(word, "0123456789") == size ? (int32_t)strtol(word, NULL, 10) : -1;
+}
+
+/* IN=OUT: the equals sign ends the name IN. */
+static bool read_pair(const char *value, insitu_mutated_input *out_pair) {
+    char *equals = strchr(value, '=');
+    if (!equals || equals == value || !equals[1]) return false;
+    *equals = 0;
+    int32_t input = read_index(value), output = read_index(equals + 1);
+    *out_pair = (insitu_mutated_input){.input = input < 0 ? value : NULL,
+                                       .input_index = input < 0 ? 0 : input,
+                                       .output = output < 0 ? equals + 1 : NULL,
+                                       .output_index = output < 0 ? 0 : output};
+    return true;
+}
+
+/* ---- reading ---- */
 
 typedef struct reader {
     const command *command;
@@ -30,6 +67,31 @@ typedef struct reader {
     arguments *arguments;
     int code;
 } reader;
+
+/* True to go on. */
+static bool check_value(reader *reader, const given_option *given) {
+    arguments *arguments = reader->arguments;
+    const char *value = given->value;
+    switch ((int)given->option->id) {
+    case OPTION_DEVICE:
+        if (place_of(value, devices, 2) >= 0) return true;
+        reader->code = usage_error(reader->command, "unknown device '%s': cpu is known", value);
+        return false;
+    case OPTION_STATE:
+        if (place_of(value, owners, 3) >= 0) return true;
+        reader->code = usage_error(reader->command, "'--state %s': owned, caller or frozen is expected", value);
+        return false;
+    case OPTION_BOUNDS:
+        if (place_of(value, bounds, 2) >= 0) return true;
+        reader->code = usage_error(reader->command, "'--bounds %s': eager or strict is expected", value);
+        return false;
+    case OPTION_MUTATED_INPUT:
+        if (read_pair(value, &arguments->mutated_inputs[arguments->mutated_input_count++])) return true;
+        reader->code = usage_error(reader->command, "'--mutated-input %s': IN=OUT is expected", value);
+        return false;
+    default: return true;
+    }
+}
 
 /* One option, its value included; true to go on. */
 static bool read_option(reader *reader, const char *argument) {
@@ -61,12 +123,8 @@ static bool read_option(reader *reader, const char *argument) {
         reader->code = finish_output();
         return false;
     }
-    if (option->id == OPTION_DEVICE && strcmp(given.value, "cpu") != 0) {
-        reader->code = usage_error(reader->command, "unknown device '%s': cpu is known", given.value);
-        return false;
-    }
     reader->arguments->options[reader->arguments->option_count++] = given;
-    return true;
+    return check_value(reader, &given);
 }
 
 static bool read_argument(reader *reader) {
@@ -82,10 +140,11 @@ static bool read_argument(reader *reader) {
 
 bool arguments_read(const command *command, const option *options, size_t count, int argc, char **argv,
                     arguments *out_arguments, int *out_code) {
-    *out_arguments = (arguments){.options = calloc((size_t)argc + 1, sizeof(given_option))};
+    *out_arguments = (arguments){.options = calloc((size_t)argc + 1, sizeof(given_option)),
+                                 .mutated_inputs = calloc((size_t)argc + 1, sizeof(insitu_mutated_input))};
     reader reader = {
         .command = command, .options = options, .count = count, .argc = argc, .argv = argv, .arguments = out_arguments};
-    bool is_good = out_arguments->options != NULL;
+    bool is_good = out_arguments->options && out_arguments->mutated_inputs;
     if (!is_good) reader.code = report_error("out of memory");
     while (is_good && reader.next < argc) is_good = read_argument(&reader);
     if (is_good && !out_arguments->file) {
@@ -99,7 +158,9 @@ bool arguments_read(const command *command, const option *options, size_t count,
 
 void arguments_release(arguments *arguments) {
     free(arguments->options);
+    free(arguments->mutated_inputs);
     arguments->options = NULL;
+    arguments->mutated_inputs = NULL;
 }
 
 const char *argument_value(const arguments *arguments, option_id id) {
@@ -115,4 +176,10 @@ void arguments_compile_options(const arguments *arguments, insitu_compile_option
     out_options->strict = argument_value(arguments, OPTION_STRICT) != NULL;
     out_options->no_inplace = argument_value(arguments, OPTION_NO_INPLACE) != NULL;
     out_options->keep_values = argument_value(arguments, OPTION_KEEP_VALUES) != NULL;
+    out_options->mutated_inputs = arguments->mutated_inputs;
+    out_options->mutated_input_count = (int32_t)arguments->mutated_input_count;
+    out_options->device = argument_value(arguments, OPTION_DEVICE);
+    const char *owner = argument_value(arguments, OPTION_STATE), *mode = argument_value(arguments, OPTION_BOUNDS);
+    if (owner) out_options->state = (insitu_state_owner)place_of(owner, owners, 3);
+    if (mode) out_options->bounds = (insitu_bounds)place_of(mode, bounds, 2);
 }

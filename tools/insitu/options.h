@@ -6,6 +6,7 @@
 
 typedef enum option_id {
     OPTION_ATOL,
+    OPTION_BOUNDS,
     OPTION_HELP,
     OPTION_DEVICE,
     OPTION_HASHES,
@@ -13,12 +14,14 @@ typedef enum option_id {
     OPTION_JSON,
     OPTION_KEEP_VALUES,
     OPTION_LOAD_STATE,
+    OPTION_MUTATED_INPUT,
     OPTION_NO_INPLACE,
     OPTION_OUTPUT,
     OPTION_PLAN,
     OPTION_REFERENCE,
     OPTION_RTOL,
     OPTION_SAVE_STATE,
+    OPTION_STATE,
     OPTION_STATS,
     OPTION_STRICT,
     OPTION_VALUES,
@@ -41,7 +44,13 @@ typedef struct option {
      false}
 #define COMPILE_OPTIONS                                                                                                \
     {OPTION_STRICT, "--strict", NULL, "refuse a program of whose state any byte would be copied", false},              \
-        NO_INPLACE_OPTION, {                                                                                           \
+        NO_INPLACE_OPTION,                                                                                             \
+        {OPTION_MUTATED_INPUT, "--mutated-input", "IN=OUT",                                                            \
+         "output OUT is the new value of input IN (names or indices)", true},                                          \
+        {OPTION_STATE, "--state", "OWNER", "of mutated buffers: owned (default), caller or frozen", false},            \
+        {OPTION_BOUNDS, "--bounds", "MODE", "eager (default): rows written past the end are lost; strict: an error",   \
+         false},                                                                                                       \
+    {                                                                                                                  \
         OPTION_KEEP_VALUES, "--keep-values", NULL, "every tensor of the program is an output too, as node.NAME", false \
     }
 
@@ -54,6 +63,8 @@ typedef struct arguments {
     const char *file; /* the one positional argument */
     given_option *options;
     size_t option_count;
+    insitu_mutated_input *mutated_inputs;
+    size_t mutated_input_count;
 } arguments;
 
 /* Reads a command line of one file and options, in any order; "--name=value" serves too. Returns true if the command has
@@ -63,7 +74,7 @@ bool arguments_read(const command *command, const option *options, size_t count,
 void arguments_release(arguments *arguments);
 /* The option's value, or its name if it takes none; NULL if it was not given. */
 const char *argument_value(const arguments *arguments, option_id id);
-/* The compile options among them. */
+/* The compile options among them; they point into arguments. */
 void arguments_compile_options(const arguments *arguments, insitu_compile_options *out_options);
 
 #endif
