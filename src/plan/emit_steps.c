@@ -149,8 +149,10 @@ static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_ope
         if (planner->layers[index].in_part[i]) continue;
         if (!layout_part(planner->pool, planner->network, layer, i, &result->type, &part.type))
             FAIL(planner->diag, INSITU_INTERNAL, "'%s' has no part %u", layer->name, i);
-        TRY(emit_copy(emitter, part, operand_of(planner, index, i), layer->name, layer->source, zero(planner),
-                      zero(planner)));
+        plan_operand source = operand_of(planner, index, i);
+        bool copied = is_written(planner, result) && is_computed(planner, layer->operands[i], &source);
+        sym bytes = copied ? layout_bytes(planner->pool, &part.type) : zero(planner);
+        TRY(emit_copy(emitter, part, source, layer->name, layer->source, bytes, zero(planner)));
     }
     return INSITU_OK;
 }

@@ -181,10 +181,12 @@ static insitu_status place_on_operand(planner *planner, tensor_id tensor, bool *
     int64_t cost, own;
     TRY(place_at(planner, tensor, &place, out_done, &ignored));
     if (!*out_done) return INSITU_OK;
-    /* An update would copy its operand; a copy is the program's own and must not cost old values. */
+    /* An update that serves a state would copy its operand; any other copy is the program's own, and no reason to set old
+     * values aside. */
     cost = planner_set_aside_bytes(planner, first_copy);
     if (!sym_constant(planner->pool, layout_bytes(planner->pool, &place.type), &own)) own = INT64_MAX;
-    *out_done = cost == 0 || (kind_has(layer->kind, TRAIT_UPDATE) && cost <= own);
+    bool serves = kind_has(layer->kind, TRAIT_UPDATE) && bitset_has(&planner->chain, index);
+    *out_done = cost == 0 || (serves && cost <= own);
     if (*out_done) return INSITU_OK;
     planner_undo(planner, mark);
     restore_types(planner, tensor.index);

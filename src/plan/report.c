@@ -97,6 +97,23 @@ static void sum_steps(planner *planner, const final_value *final, report_row *ro
     }
 }
 
+/* For copies that no decision about the whole value explains: a part that is stored after it was computed elsewhere. */
+static insitu_status describe_parts(planner *planner, const final_value *final, const char **out_text) {
+    const plan *plan = planner->plan;
+    *out_text = "an old value is read after the write";
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const plan_step *step = &plan->steps[i];
+        int64_t copied;
+        if (sym_constant(planner->pool, step->state_copied, &copied) && copied == 0) continue;
+        if (step->result_count == 0 || step->results[0].storage != final->place.storage) continue;
+        const char *open = *step->source ? " (" : "", *close = *step->source ? ")" : "";
+        return arena_printf(&planner->plan->arena, out_text,
+                            "what %s%s%s%s stores is computed in another layout, or is a part of what is computed",
+                            step->name, open, step->source, close);
+    }
+    return INSITU_OK;
+}
+
 insitu_status report_build(planner *planner) {
     plan *plan = planner->plan;
     sym none = sym_int(planner->pool, 0);
@@ -119,7 +136,8 @@ insitu_status report_build(planner *planner) {
                 int64_t copied;
                 row->in_place = sym_constant(planner->pool, row->copied, &copied) && copied == 0;
                 if (row->in_place) continue;
-                const char *reason = final->reason ? final->reason : "an old value is read after the write";
+                const char *reason = final->reason;
+                if (!reason) TRY(describe_parts(planner, final, &reason));
                 TRY(arena_string(&plan->arena, reason, strlen(reason), &row->reason));
             }
     }
