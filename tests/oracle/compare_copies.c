@@ -1,4 +1,5 @@
-/* Compares the copied bytes of the plan's report with the oracle's minimum, and prints every program for which they differ.
+/* Compares the copied bytes of the plan's report with the oracle's minimum, of the network as it is given or as the
+ * compiler rewrites it before it plans (the smaller), and prints every program for which they differ.
  *
  *     compare_copies [options] seeds FIRST LAST       random networks FIRST to LAST - 1
  *     compare_copies [options] FILE...                texts of networks (INSITU_DUMP=network); "-": standard input
@@ -86,73 +87,115 @@ static bool is_excepted(const options *options, const char *name) {
     return false;
 }
 
-typedef struct finding {
-    const char *refusal, *fault;
-    int64_t planned;
+/* The network as it is given, or as the compiler's rewriting leaves it. */
+typedef struct candidate {
+    network *network;
+    text source;
+    program program;
     search_result best;
+    const char *refusal, *fault;
+} candidate;
+
+typedef struct finding {
+    candidate *best;
+    const candidate *given, *rewritten;
+    int64_t planned;
     text report;
 } finding;
 
-static void print_finding(const options *options, const char *name, program *program, finding *finding, arena *arena) {
+/* Parts are computed by themselves, movement is recognised: what compilation does before it plans. */
+static insitu_status rewrite(network *network, insitu_diag *diag) {
+    TRY(network_recognise_runs(network, diag));
+    TRY(network_compute_parts(network, diag));
+    TRY(network_recognise_shifts(network, diag));
+    return network_remove_dead(network, diag);
+}
+
+static insitu_status make_candidate(const options *options, candidate *out, arena *arena, insitu_diag *diag) {
+    bindings bindings;
+    TRY(network_remove_dead(out->network, diag));
+    TRY(network_print(out->network, &out->source, diag));
+    bind_symbols(options, &out->network->symbols, &bindings);
+    out->program =
+        (program){.symbol_values = bindings.values, .symbol_bound = bindings.bound, .pieces = options->pieces};
+    if (out->network->symbols.symbol_count > MAX_SYMBOLS)
+        out->refusal = "too many symbols";
+    else if (!program_build(&out->program, out->network, arena))
+        out->refusal = out->program.refusal;
+    if (out->refusal) return INSITU_OK;
+    search(&out->program, options->nodes, arena, &out->best);
+    out->refusal = out->best.refusal;
+    if (!out->refusal) out->fault = replay(&out->program, &out->best.schedule, out->best.cost, arena);
+    return INSITU_OK;
+}
+
+static void print_finding(const options *options, const char *name, finding *finding, arena *arena) {
+    program *program = &finding->best->program;
     text out;
     text_init(&out);
-    text_printf(&out, "==== %s: the plan copies %" PRId64 ", the oracle %u%s\n", name, finding->planned,
-                finding->best.cost, program->capped ? " (places capped)" : "");
-    if (network_print(program->network, &out, NULL) != INSITU_OK) abort();
+    text_printf(&out, "==== %s: the plan copies %" PRId64 ", the oracle %u%s\n%s", name, finding->planned,
+                finding->best->best.cost, program->capped ? " (places capped)" : "", finding->given->source.data);
+    if (strcmp(finding->given->source.data, finding->rewritten->source.data) != 0)
+        text_printf(&out, "# rewritten%s\n%s", finding->best == finding->rewritten ? ": the schedule's" : "",
+                    finding->rewritten->source.data);
     text_printf(&out, "# report\n%s", finding->report.data);
     search_pieces(options, program, arena, &out);
     text_printf(&out, "# schedule\n");
-    schedule_print(program, &finding->best.schedule, &out);
+    schedule_print(program, &finding->best->best.schedule, &out);
     (void)printf("%s\n", out.data);
     text_release(&out);
 }
 
-static void count(const options *options, const char *name, program *program, finding *finding, totals *totals,
-                  arena *arena) {
+static void count(const options *options, const char *name, finding *finding, totals *totals, arena *arena) {
+    const candidate *best = finding->best;
     totals->programs++;
-    if (finding->refusal || finding->best.refusal) {
+    if (best->refusal) {
         totals->refused++;
-        if (!options->quiet)
-            (void)printf("---- %s: not searched: %s\n", name,
-                         finding->refusal ? finding->refusal : finding->best.refusal);
+        if (!options->quiet) (void)printf("---- %s: not searched: %s\n", name, best->refusal);
         return;
     }
-    if (finding->best.nodes > totals->nodes) totals->nodes = finding->best.nodes;
-    totals->copying += finding->best.cost > 0;
-    if (finding->fault) (void)printf("---- %s: the oracle's schedule is wrong: %s\n", name, finding->fault);
-    bool same = finding->planned == finding->best.cost && !finding->fault;
-    bool excepted = !same && !finding->fault && is_excepted(options, name);
+    if (best->best.nodes > totals->nodes) totals->nodes = best->best.nodes;
+    totals->copying += best->best.cost > 0;
+    if (best->fault) (void)printf("---- %s: the oracle's schedule is wrong: %s\n", name, best->fault);
+    bool same = finding->planned == best->best.cost && !best->fault;
+    bool excepted = !same && !best->fault && is_excepted(options, name);
     totals->agree += same;
     totals->excepted += excepted;
     totals->differ += !same && !excepted;
-    if ((!options->quiet && !same) || options->schedules) print_finding(options, name, program, finding, arena);
+    if ((!options->quiet && !same) || options->schedules) print_finding(options, name, finding, arena);
 }
 
+static insitu_status compare(const options *options, const char *name, candidate *given, candidate *rewritten,
+                             totals *totals, arena *arena, insitu_diag *diag) {
+    finding finding = {.given = given, .rewritten = rewritten, .best = given};
+    TRY(make_candidate(options, given, arena, diag));
+    TRY(network_parse(given->source.data, &rewritten->network, diag));
+    TRY(rewrite(rewritten->network, diag));
+    TRY(make_candidate(options, rewritten, arena, diag));
+    bool better = given->refusal || rewritten->best.cost <= given->best.cost;
+    if (!rewritten->refusal && (better || rewritten->fault)) finding.best = rewritten;
+    text_init(&finding.report);
+    insitu_status status = planned_bytes(rewritten->network, options, &finding.planned, &finding.report, diag);
+    if (status == INSITU_OK) count(options, name, &finding, totals, arena);
+    text_release(&finding.report);
+    return status;
+}
+
+/* Takes the network over. */
 static insitu_status check_program(const options *options, const char *name, network *network, totals *totals,
                                    insitu_diag *diag) {
-    static program program;
-    finding finding = {.planned = 0};
-    bindings bindings;
+    static candidate given, rewritten;
     arena arena;
-    TRY(network_remove_dead(network, diag));
+    given = (candidate){.network = network};
+    rewritten = (candidate){.network = NULL};
+    text_init(&given.source);
+    text_init(&rewritten.source);
     arena_init(&arena);
-    text_init(&finding.report);
-    memset(&program, 0, sizeof program);
-    bind_symbols(options, &network->symbols, &bindings);
-    program.symbol_values = bindings.values;
-    program.symbol_bound = bindings.bound;
-    program.pieces = options->pieces;
-    if (network->symbols.symbol_count > MAX_SYMBOLS)
-        finding.refusal = "too many symbols";
-    else if (!program_build(&program, network, &arena))
-        finding.refusal = program.refusal;
-    else
-        search(&program, options->nodes, &arena, &finding.best);
-    if (!finding.refusal && !finding.best.refusal)
-        finding.fault = replay(&program, &finding.best.schedule, finding.best.cost, &arena);
-    insitu_status status = planned_bytes(network, options, &finding.planned, &finding.report, diag);
-    if (status == INSITU_OK) count(options, name, &program, &finding, totals, &arena);
-    text_release(&finding.report);
+    insitu_status status = compare(options, name, &given, &rewritten, totals, &arena, diag);
+    text_release(&given.source);
+    text_release(&rewritten.source);
+    network_destroy(given.network);
+    network_destroy(rewritten.network);
     arena_release(&arena);
     return status;
 }
@@ -187,8 +230,10 @@ static int check_file(const options *options, const char *path, totals *totals) 
     }
     insitu_status status = network_parse(source, &network, &diag);
     if (status == INSITU_OK) status = network_verify(network, &diag);
-    if (status == INSITU_OK) status = check_program(options, path, network, totals, &diag);
-    network_destroy(network);
+    if (status == INSITU_OK)
+        status = check_program(options, path, network, totals, &diag);
+    else
+        network_destroy(network);
     free(source);
     if (status != INSITU_OK) (void)fprintf(stderr, "%s: %s\n", path, diag.message);
     return status == INSITU_OK ? 0 : 2;
@@ -202,7 +247,6 @@ static int check_seeds(const options *options, uint64_t first, uint64_t last, to
         network *network = random_network(seed);
         (void)snprintf(name, sizeof name, "seed %" PRIu64, seed);
         insitu_status status = check_program(options, name, network, totals, &diag);
-        network_destroy(network);
         if (status == INSITU_OK) continue;
         (void)fprintf(stderr, "%s: %s\n", name, diag.message);
         return 2;

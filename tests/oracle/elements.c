@@ -245,39 +245,51 @@ static bool reorders(const program *program, uint32_t index) {
     return !elements_are_strided(result, at);
 }
 
-/* The movement below a tensor that something reads: what its copies, concats and updates of fresh tensors store. */
-static void keep_below(program *program, uint32_t tensor, bool *seen) {
+/* The movement below a tensor that something reads: what its copies, concats and updates of tensors of its own store. */
+static void keep_below(program *program, uint32_t tensor, const bool *chain, bool *seen) {
     const network_tensor *row = &program->network->tensors[tensor];
     if (seen[tensor] || row->role != TENSOR_RESULT || !program->origins[row->producer.index]) return;
     seen[tensor] = true;
     uint32_t index = row->producer.index;
     const layer *layer = &program->network->layers[index];
-    for (uint32_t i = 0; i < layer->operand_count; i++) keep_below(program, layer->operands[i].index, seen);
+    for (uint32_t i = 0; i < layer->operand_count; i++) keep_below(program, layer->operands[i].index, chain, seen);
     bool stores = layer->kind == LAYER_COPY || layer->kind == LAYER_CONCAT || reorders(program, index);
     if (layer_info_of(layer->kind)->traits & TRAIT_UPDATE) {
         const elements *result = &program->tensors[tensor];
         stores = true;
-        for (uint32_t i = 0; i < result->count; i++) {
+        for (uint32_t i = 0; i < result->count && chain[index]; i++) {
             const value *old = &program->values[result->values[i]];
             if (program->origins[index][i].operand == 0 && old->kind == VALUE_OLD && !old->kept) stores = false;
         }
-        if (stores) keep_tensor(program, layer->operands[1].index);
-    } else
-        for (uint32_t i = 0; i < layer->operand_count && stores; i++) keep_tensor(program, layer->operands[i].index);
+    }
+    if (stores) keep_tensor(program, tensor);
+}
+
+/* The layers that move what becomes a final value: an update among them works in a state, or copies it. */
+static void find_chain(const program *program, uint32_t tensor, bool *chain) {
+    const network_tensor *row = &program->network->tensors[tensor];
+    if (row->role != TENSOR_RESULT || !program->origins[row->producer.index] || chain[row->producer.index]) return;
+    const layer *layer = &program->network->layers[row->producer.index];
+    chain[row->producer.index] = true;
+    for (uint32_t k = 0; k < layer->operand_count; k++) find_chain(program, layer->operands[k].index, chain);
 }
 
 static void find_kept(program *program) {
     const network *network = program->network;
     bool *seen = oracle_array(program->arena, network->tensor_count, sizeof *seen);
+    bool *chain = oracle_array(program->arena, network->layer_count, sizeof *chain);
+    for (uint32_t i = 0; i < network->state_count; i++)
+        if (network->states[i].next.index != NONE) find_chain(program, network->states[i].next.index, chain);
+    for (uint32_t i = 0; i < network->mutation_count; i++) find_chain(program, network->mutations[i].next.index, chain);
     for (uint32_t i = 0; i < program->compute_count; i++) {
         const layer *layer = &network->layers[program->computes[i].layer];
         if (program->computes[i].dead) continue;
-        for (uint32_t k = 0; k < layer->operand_count; k++) keep_below(program, layer->operands[k].index, seen);
+        for (uint32_t k = 0; k < layer->operand_count; k++) keep_below(program, layer->operands[k].index, chain, seen);
     }
     for (uint32_t i = 0; i < network->output_count; i++) {
         if (network->outputs[i].kind != OUTPUT_TENSOR || program_output_is_state(program, i)) continue;
         keep_tensor(program, network->outputs[i].tensor.index);
-        keep_below(program, network->outputs[i].tensor.index, seen);
+        keep_below(program, network->outputs[i].tensor.index, chain, seen);
     }
 }
 

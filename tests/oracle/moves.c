@@ -123,6 +123,8 @@ static void store(situation *now, uint32_t at, uint32_t id) {
 static bool is_wanted(const situation *now, uint32_t id, uint32_t at) {
     for (uint32_t i = 0; i < now->program->cell_count; i++)
         if (now->program->cells[i].last == id && (now->content[i] != id || i == at)) return true;
+    for (uint32_t i = 0; i < now->row_count; i++)
+        if (now->rows[i].id == id && now->content[now->rows[i].at] != id) return true;
     return false;
 }
 
@@ -162,10 +164,6 @@ static void vacate(situation *now, uint32_t at) {
 
 /* ---- storing many at once ---- */
 
-typedef struct pending {
-    uint32_t at, id;
-} pending;
-
 static bool is_pending(const pending *rows, uint32_t count, uint32_t id) {
     for (uint32_t i = 0; i < count; i++)
         if (rows[i].id == id) return true;
@@ -184,7 +182,9 @@ static uint32_t choose(const situation *now, const pending *rows, uint32_t count
 }
 
 static void store_all(situation *now, pending *rows, uint32_t count) {
+    now->rows = rows;
     while (count > 0) {
+        now->row_count = count;
         uint32_t left = 0;
         for (uint32_t i = 0; i < count; i++) {
             if (now->content[rows[i].at] == rows[i].id) continue;
@@ -200,6 +200,7 @@ static void store_all(situation *now, pending *rows, uint32_t count) {
         }
         count = left;
     }
+    now->row_count = 0;
 }
 
 static pending *pending_rows(const situation *now) {

@@ -24,8 +24,8 @@
  *   fills and state tensors (also within one: shifts, and permutations but for one element a cycle), and from what was
  *   set aside; as copied bytes where the program computes the value but it was built elsewhere.
  * - Set aside single elements of old values: copied bytes. What the program itself stores outside states (the operands of
- *   copy and concat layers that something reads, of updates of fresh tensors, results that are no state tensor) can be
- *   read from there for nothing; storing it into a state from there is copied.
+ *   copy and concat layers that something reads, updates that lead to no final value or are of fresh tensors, results that
+ *   are no state tensor) can be read from there for nothing; storing it into a state from there is copied.
  *
  * Sizes must be constants, or symbols with a value given. Free: views, fills (repeated at will), memory outside states.
  * Not modelled: checks before writes and the undo log (not copied bytes), host reads, bitcasts to other sizes. */
@@ -135,6 +135,10 @@ typedef struct schedule {
     location *outputs; /* all elements of the tensor outputs, one after another */
 } schedule;
 
+typedef struct pending { /* a value that a cell is to be given */
+    uint32_t at, id;
+} pending;
+
 /* moves.c: a state of the search, and what may be done in it. */
 typedef struct situation {
     const program *program;
@@ -142,7 +146,9 @@ typedef struct situation {
     uint8_t *placed;   /* each compute's results: 0 not run, 1 in memory of its own, 2 + p in place p */
     uint8_t *flags;    /* each value: SET_ASIDE, KEPT */
     uint32_t cost;
-    schedule *log; /* NULL: none */
+    schedule *log;       /* NULL: none */
+    const pending *rows; /* what is being stored */
+    uint32_t row_count;
     uint8_t *need; /* scratch: values that something needs later */
     uint8_t *busy; /* scratch: cells that can't be stored to */
     uint32_t *owner;
