@@ -1,5 +1,5 @@
 /* Questions about an engine: its inputs, outputs, states and buffers, the in-place report, and texts. */
-#include "engine/engine.h"
+#include "engine/record.h"
 
 #include <inttypes.h>
 
@@ -265,12 +265,26 @@ static void print_json_report(const insitu_engine *engine, text *out) {
     text_printf(out, "],\n");
 }
 
+static void print_json_record(const insitu_engine *engine, text *out) {
+    arena scratch;
+    record record;
+    arena_init(&scratch);
+    text_printf(out, "\"record\":");
+    if (record_make(engine, &scratch, &record, NULL) == INSITU_OK)
+        record_print(&record, out);
+    else
+        out->failed = true;
+    text_printf(out, ",\n");
+    arena_release(&scratch);
+}
+
 static void print_json(const insitu_engine *engine, text *out) {
     const plan *plan = engine->plan;
     text_printf(out, "{");
     print_json_values("inputs", engine->inputs, plan->input_count, out);
     print_json_values("outputs", engine->outputs, plan->output_count, out);
     aliases_print_json(engine, out);
+    print_json_record(engine, out);
     print_json_values("states", engine->states, plan->state_count, out);
     print_json_buffers(engine, out);
     print_json_report(engine, out);

@@ -1,6 +1,6 @@
 /* Engine files: a map becomes an engine. The file is untrusted: hash, version and every table are checked, then the plan
  * as a whole; weights stay where they are mapped. */
-#include "engine/format.h"
+#include "engine/record.h"
 
 #include <inttypes.h>
 
@@ -8,15 +8,15 @@ typedef struct engine_reader {
     file_map *map;
     arena arena;
     safetensors file;
+    record record;
     bool verify_weights;
     insitu_diag *diag;
 } engine_reader;
 
 static insitu_status find_tensor(const engine_reader *reader, const char *name, const safetensor **out_tensor) {
     *out_tensor = NULL;
-    uint32_t index = name ? map_find(&reader->file.names, name) : NONE;
-    if (index == NONE)
-        FAIL(reader->diag, INSITU_FORMAT, "the engine file has no tensor '%s'", name ? name : PLAN_TENSOR);
+    uint32_t index = map_find(&reader->file.names, name);
+    if (index == NONE) FAIL(reader->diag, INSITU_FORMAT, "the engine file has no tensor '%s'", name);
     *out_tensor = &reader->file.tensors[index];
     return INSITU_OK;
 }
@@ -75,7 +75,10 @@ static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engi
     const char *format = safetensors_metadata(&reader->file, METADATA_FORMAT);
     if (!format || strcmp(format, "insitu") != 0)
         FAIL(reader->diag, INSITU_FORMAT, "not an engine file: its metadata do not say so");
-    TRY(find_tensor(reader, safetensors_metadata(&reader->file, METADATA_PLAN), &plan_tensor));
+    const char *record = safetensors_metadata(&reader->file, METADATA_RECORD);
+    if (!record) FAIL(reader->diag, INSITU_VERSION, "the engine file has no record: compile the program again");
+    TRY(record_parse(record, &reader->arena, &reader->record, reader->diag));
+    TRY(find_tensor(reader, reader->record.fields[RECORD_ENGINE], &plan_tensor));
     TRY(check_hash(reader, plan_tensor));
     TRY(check_version(reader));
     TRY(plan_read_json((const char *)plan_tensor->data, plan_tensor->size, &plan, &sources, reader->diag));
@@ -85,7 +88,12 @@ static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engi
         plan_destroy(plan);
         return status;
     }
-    return engine_create(plan, &reader->map, 1, out_engine, reader->diag);
+    TRY(engine_create(plan, &reader->map, 1, out_engine, reader->diag));
+    status = record_check(&reader->record, *out_engine, reader->diag);
+    if (status == INSITU_OK) return INSITU_OK;
+    insitu_engine_destroy(*out_engine);
+    *out_engine = NULL;
+    return status;
 }
 
 static insitu_status load(file_map *map, const insitu_load_options *options, insitu_engine **out_engine,

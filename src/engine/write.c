@@ -1,12 +1,13 @@
 /* Engine files: an engine becomes a safetensors file of its plan and weights. Equal engines give equal bytes. */
-#include "engine/format.h"
+#include "engine/record.h"
 
 #include <inttypes.h>
 
 typedef struct engine_writer {
+    const insitu_engine *engine;
     const plan *plan;
     arena arena;
-    text json, header;
+    text json, header, record;
     safetensor_source *tensors; /* the plan, then the weights */
     const char **names;         /* of the weights' tensors */
     insitu_diag *diag;
@@ -132,6 +133,13 @@ static insitu_status print_plan(engine_writer *writer) {
     return INSITU_OK;
 }
 
+static insitu_status print_record(engine_writer *writer) {
+    record record;
+    TRY(record_make(writer->engine, &writer->arena, &record, writer->diag));
+    record_print(&record, &writer->record);
+    return text_status(&writer->record, writer->diag);
+}
+
 /* The header was laid out with zeros for digits. */
 static insitu_status state_hash(engine_writer *writer) {
     enum { LENGTH_SIZE = 8 };
@@ -157,9 +165,10 @@ static insitu_status write_engine(engine_writer *writer, const char *path) {
     TRY(describe_weights(writer));
     TRY(print_plan(writer));
     TRY(arena_printf(&writer->arena, &version, "%d", PLAN_VERSION));
+    TRY(print_record(writer));
     const char *const metadata[][2] = {{METADATA_FORMAT, "insitu"},
                                        {METADATA_PLAN_VERSION, version},
-                                       {METADATA_PLAN, PLAN_TENSOR},
+                                       {METADATA_RECORD, writer->record.data},
                                        {METADATA_HASH, "0000000000000000"}};
     TRY(safetensors_layout(writer->tensors, plan->weight_count + 1, metadata, COUNT_OF(metadata), DATA_ALIGNMENT,
                            &writer->arena, &writer->header, &parts, &part_count, writer->diag));
@@ -169,13 +178,15 @@ static insitu_status write_engine(engine_writer *writer, const char *path) {
 
 insitu_status insitu_engine_save(const insitu_engine *engine, const char *path, insitu_diag *diag) {
     if (!engine || !path) FAIL(diag, INSITU_ARG, "insitu_engine_save needs an engine and a path");
-    engine_writer writer = {.plan = engine->plan, .diag = diag};
+    engine_writer writer = {.engine = engine, .plan = engine->plan, .diag = diag};
     arena_init(&writer.arena);
     text_init(&writer.json);
     text_init(&writer.header);
+    text_init(&writer.record);
     insitu_status status = write_engine(&writer, path);
     text_release(&writer.json);
     text_release(&writer.header);
+    text_release(&writer.record);
     arena_release(&writer.arena);
     return diag_complete(diag, status);
 }

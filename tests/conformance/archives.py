@@ -75,7 +75,7 @@ def edit_engine(source, target, old, new):
     data = bytearray(data.replace(old, new))
     size = struct.unpack_from("<Q", data)[0]
     header = json.loads(bytes(data[8:8 + size]))
-    begin, end = header[header["__metadata__"]["plan"]]["data_offsets"]
+    begin, end = header[json.loads(header["__metadata__"]["record"])[3]]["data_offsets"]
     digits = data.index(b'"header_hash":"') + len(b'"header_hash":"')
     data[digits:digits + 16] = b"0" * 16
     h = xxh64(bytes(data[8 + size + begin:8 + size + end]), xxh64(bytes(data[8:8 + size])))

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#define PLAN "insitu.plan"
 enum { LENGTH_SIZE = 8, ALIGNMENT = 64, MAX_SIZE = 1 << 17 };
 
 typedef struct engine_parts {
@@ -15,10 +16,7 @@ typedef struct engine_parts {
 
 static size_t round_up(size_t size) { return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-static json_t *plan_offsets(json_t *header) {
-    const char *name = json_string_value(json_object_get(json_object_get(header, "__metadata__"), "plan"));
-    return name ? json_object_get(json_object_get(header, name), "data_offsets") : NULL;
-}
+static json_t *plan_offsets(json_t *header) { return json_object_get(json_object_get(header, PLAN), "data_offsets"); }
 
 /* True if the plan comes first, as it does in files that were written. */
 static bool take_apart(const uint8_t *data, size_t size, engine_parts *parts) {
@@ -61,9 +59,7 @@ static void move_offsets(json_t *header, size_t old_end, size_t new_end) {
         json_array_set_new(shape, 0, json_integer((json_int_t)(round_up(new_end) - new_end)));
     }
     json_array_set_new(plan_offsets(header), 1, json_integer((json_int_t)new_end));
-    json_t *plan_shape = json_object_get(
-        json_object_get(header, json_string_value(json_object_get(json_object_get(header, "__metadata__"), "plan"))),
-        "shape");
+    json_t *plan_shape = json_object_get(json_object_get(header, PLAN), "shape");
     json_array_set_new(plan_shape, 0, json_integer((json_int_t)new_end));
 }
 

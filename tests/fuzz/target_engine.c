@@ -30,8 +30,7 @@ static bool state_hash(uint8_t *data, size_t size) {
     size_t digits_at;
     bool has_hash = false;
     if (safetensors_read(&map, "engine file", &arena, &file, NULL) == INSITU_OK) {
-        const char *name = safetensors_metadata(&file, METADATA_PLAN);
-        uint32_t index = name ? map_find(&file.names, name) : NONE;
+        uint32_t index = map_find(&file.names, PLAN_TENSOR);
         uint64_t hash;
         has_hash = index != NONE && format_find_hash(file.header, file.header_size, &digits_at) &&
                    format_hash(file.header, file.header_size, digits_at, file.tensors[index].data,
