@@ -20,6 +20,20 @@ insitu_status convert_sum(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
+/* of what is not zero, NaN included; without a dim over all elements */
+insitu_status convert_count_nonzero(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, result;
+    uint32_t axes;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_dims(c, "dim", rank_of(c, x), &axes));
+    TRY(emit_cast(c, x, DTYPE_BOOL, &x));
+    TRY(emit_cast(c, x, DTYPE_I64, &x));
+    TRY(emit_reduce(c, OP_SUM, x, axes, false, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
 /* amax, amin, any, all; max and min of all elements */
 insitu_status convert_reduce(converter *c, int32_t param) {
     tensor_id x, result;

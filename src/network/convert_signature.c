@@ -276,6 +276,27 @@ static insitu_status write_back(converter *c, const graph_output *output) {
     return INSITU_OK;
 }
 
+static tensor_id new_value(const converter *c, uint32_t input) {
+    if (c->states[input] != NONE) return c->network->states[c->states[input]].next;
+    for (uint32_t i = 0; i < c->network->mutation_count; i++) {
+        if (c->network->mutations[i].input == c->inputs[input]) return c->network->mutations[i].next;
+    }
+    return NO_TENSOR;
+}
+
+/* A node that is a result and a tensor's new value is, as a result, that tensor: of its dtype and shape, which may differ
+ * from the node's. Of several tensors, the last one. */
+static tensor_id written_as(const converter *c, const graph_arg *result) {
+    tensor_id tensor = NO_TENSOR;
+    for (uint32_t i = 0; i < c->graph->output_count; i++) {
+        const graph_output *output = &c->graph->outputs[i];
+        bool same = output->kind == RESULT_MUTATION && output->arg.kind == ARG_VALUE &&
+                    output->arg.value.index == result->value.index;
+        if (same) tensor = new_value(c, output->target);
+    }
+    return tensor;
+}
+
 static insitu_status add_result(converter *c, const graph_output *output, uint32_t count) {
     if (output->user_index < 0 || (uint32_t)output->user_index >= count) {
         FAIL(c->diag, INSITU_FORMAT, "a result has position %d of %u", (int)output->user_index, count);
@@ -293,7 +314,8 @@ static insitu_status add_result(converter *c, const graph_output *output, uint32
         row->value = value->expr;
         return INSITU_OK;
     }
-    TRY(result_tensor(c, &output->arg, &row->tensor));
+    row->tensor = written_as(c, &output->arg);
+    if (row->tensor.index == NONE) TRY(result_tensor(c, &output->arg, &row->tensor));
     if (row->tensor.index != NONE) row->kind = OUTPUT_TENSOR;
     return INSITU_OK;
 }
@@ -307,12 +329,10 @@ insitu_status convert_outputs(converter *c) {
         TRY(arena_printf(&c->network->arena, &row->name, "output.%u", i));
     }
     for (uint32_t i = 0; i < c->graph->output_count; i++) {
-        const graph_output *output = &c->graph->outputs[i];
-        if (output->kind == RESULT_USER) {
-            TRY(add_result(c, output, count));
-        } else {
-            TRY(write_back(c, output));
-        }
+        if (c->graph->outputs[i].kind == RESULT_MUTATION) TRY(write_back(c, &c->graph->outputs[i]));
+    }
+    for (uint32_t i = 0; i < c->graph->output_count; i++) {
+        if (c->graph->outputs[i].kind == RESULT_USER) TRY(add_result(c, &c->graph->outputs[i], count));
     }
     return INSITU_OK;
 }

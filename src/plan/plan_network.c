@@ -192,6 +192,18 @@ static insitu_status add_states(planner *planner) {
     return INSITU_OK;
 }
 
+/* Bytes from the first element to the last: none if there are no elements. */
+static sym reach_bytes(sym_pool *pool, const tensor_type *type) {
+    sym one = sym_int(pool, 1), last = one, some = one;
+    for (uint32_t d = 0; d < type->shape.rank; d++) {
+        sym size = type->shape.sizes[d];
+        last = sym_add(pool, last, sym_mul(pool, sym_sub(pool, size, one), type->strides[d]));
+        some = sym_mul(pool, some, sym_min(pool, size, one));
+    }
+    sym elements = sym_mul(pool, some, sym_max(pool, last, sym_int(pool, 0)));
+    return sym_mul(pool, elements, sym_int(pool, dtype_size(type->dtype)));
+}
+
 static insitu_status add_inputs(planner *planner) {
     const network *network = planner->network;
     plan *plan = planner->plan;
@@ -212,14 +224,7 @@ static insitu_status add_inputs(planner *planner) {
         tensor_type type = {.dtype = tensor->dtype, .shape = tensor->shape};
         memcpy(type.strides, input->strides, tensor->shape.rank * sizeof *type.strides);
         type.offset = sym_int(planner->pool, 0);
-        sym last = sym_int(planner->pool, 1), one = last; /* elements from the first to the last */
-        for (uint32_t d = 0; d < type.shape.rank; d++)
-            last = sym_add(planner->pool, last,
-                           sym_mul(planner->pool, sym_sub(planner->pool, type.shape.sizes[d], one), type.strides[d]));
-        TRY(planner_add_storage(planner, STORAGE_INPUT, i,
-                                sym_mul(planner->pool, sym_max(planner->pool, last, sym_int(planner->pool, 0)),
-                                        sym_int(planner->pool, dtype_size(type.dtype))),
-                                &planned->storage));
+        TRY(planner_add_storage(planner, STORAGE_INPUT, i, reach_bytes(planner->pool, &type), &planned->storage));
         fix_tensor(planner, input->tensor, planned->storage, type.strides, type.offset);
         planned->type = type;
     }

@@ -1,0 +1,270 @@
+"""Lines that write: into buffers, inputs, activations, and views of them."""
+import torch
+
+from program import SIZE, Line
+
+
+def target(draft, wanted=lambda tensor: True):
+    """An expression to write to; None if there is none."""
+    names = draft.states * 4 + draft.inputs * 2 + draft.variables[-5:]
+    fit = [name for name in names if draft.value(name).numel() and wanted(draft.value(name))]
+    if not fit:
+        return None
+    expression = draft.random.choice(fit)
+    for _ in range(draft.choose(0, 0, 1, 1, 2)):
+        made = draft.view(expression, is_written=True)
+        if made and draft.value(made).numel() and wanted(draft.value(made)):
+            expression = made
+    return expression
+
+
+def is_number(tensor):
+    return tensor.dtype != torch.bool
+
+
+def fits(draft, dtype):
+    """Of operands in arithmetic in place: a result of that kind can be stored in dtype."""
+    return lambda tensor: torch.can_cast(torch.result_type(tensor, torch.empty((1,), dtype=dtype)), dtype)
+
+
+def copied(draft):
+    to = target(draft)
+    source = to and draft.operand(draft.value(to).shape, near=to)
+    if source is None:
+        return None
+    if draft.chance(0.15):
+        source = f"torch.tensor({draft.number(draft.value(to).dtype)})"
+    if draft.value(source).dtype.is_floating_point and not draft.value(to).dtype.is_floating_point:
+        source = f"{source}.abs().clamp(max=50)" if draft.value(to).dtype != torch.bool else source
+        if not draft.is_exact(source):
+            return None
+    return Line(assigned(draft, to, source), (), to, (source,), "copy")
+
+
+def assigned(draft, to, source):
+    forms = [f"{to}.copy_({source})", f"{to}[...] = {source}", f"{to}[:] = {source}" if draft.value(to).dim() else f"{to}.copy_({source})"]
+    if to.endswith("]"):
+        forms += [f"{to} = {source}"] * 2
+    return draft.random.choice(forms)
+
+
+def arithmetic(draft):
+    to = target(draft, is_number)
+    if to is None:
+        return None
+    dtype = draft.value(to).dtype
+    operator = draft.choose("add", "add", "sub", "mul", "mul", "maximum", "minimum")
+    source = draft.operand(draft.value(to).shape, fits(draft, dtype), near=to)
+    if source is None or draft.chance(0.3):
+        source = draft.number(dtype) if dtype.is_floating_point else draft.choose("1", "2", "-1")
+    rule = "mul" if operator == "mul" else "add"
+    if operator in ("maximum", "minimum"):
+        if not isinstance(draft.value(source), torch.Tensor):
+            return None
+        form = f"torch.{operator}({to}, {source})"
+        return Line(f"{to}.copy_({form})", (), to, (to, source), "add")
+    code = f"{to}.{operator}_({source})"
+    if draft.chance(0.4):
+        code = f"{to} {dict(add='+', sub='-', mul='*')[operator]}= {source}"
+        if not to.endswith("]") and not to.startswith("self") and not to.isidentifier():
+            return None
+    elif operator != "mul" and draft.chance(0.15):
+        code, rule = f"{to}.{operator}_({source}, alpha=2)", "accumulate"
+    return Line(code, (), to, (to, source), rule)
+
+
+def unary(draft):
+    to = target(draft, is_number)
+    if to is None:
+        return None
+    dtype = draft.value(to).dtype
+    forms = ["abs_()", "zero_()", "fill_(2)", "clamp_(-3, 3)", "clamp_(min=0)", "square_()"]
+    forms += ["neg_()", "relu_()", "sign_()"] if dtype != torch.uint8 else ["bitwise_not_()"]
+    if dtype.is_floating_point:
+        if draft.chance(0.25):
+            function, factor = draft.choose(("tanh_", 1), ("sigmoid_", 1), ("sin_", 1), ("cos_", 1))
+            return Line(f"{to}.{function}()", (), to, (to,), "smooth", factor)
+        if draft.chance(0.2):
+            return Line(f"{to}.{draft.choose('floor_', 'round_', 'trunc_', 'ceil_')}()", (), to, (to,), "strict")
+        forms += ["mul_(0.5)", "div_(2)", "div_(3)"]
+    elif draft.chance(0.3):
+        form = draft.choose("remainder_(3)", "bitwise_and_(3)", "bitwise_xor_(1)", "bitwise_or_(2)", "floor_divide_(2)")
+        return Line(f"{to}.{form}", (), to, (to,), "strict")
+    form = draft.random.choice(forms)
+    return Line(f"{to}.{form}", (), to, (to,), {"square_()": "mul", "div_(3)": "add"}.get(form, "copy"))
+
+
+def masked(draft):
+    to = target(draft)
+    mask = to and draft.mask(draft.value(to).shape)
+    if mask is None:
+        return None
+    tensor, source = draft.value(to), draft.operand(draft.value(to).shape, lambda t: t.dtype == draft.value(to).dtype, near=to)
+    number = draft.number(tensor.dtype)
+    forms = [Line(f"{to}.masked_fill_({mask}, {number})", (), to, (to, mask), "copy", is_apart=False)]
+    if draft.value(mask).shape == tensor.shape and tensor.dim() or draft.chance(0.3):
+        forms.append(Line(f"{to}[{mask}] = {number}", (), to, (to, mask), "copy"))
+    if source is not None:
+        forms.append(Line(f"{to}.copy_(torch.where({mask}, {source}, {to}))", (), to, (to, source), "add"))
+        forms.append(Line(f"{to}[...] = {to}.where({mask}, {source})", (), to, (to, source), "add"))
+        if draft.value(source).shape == tensor.shape:
+            forms.append(Line(f"{to}.masked_scatter_({mask}, {source}.clone())", (), to, (source,), "copy"))
+    chosen = draft.random.choice(forms)
+    if draft.shares(mask, to) and "(" not in mask:
+        return None
+    return chosen
+
+
+def indexed(draft):
+    """index_copy_, index_add_, index_fill_, index_put_ along one dimension, or several."""
+    to = target(draft, lambda tensor: tensor.dim() > 0)
+    if to is None:
+        return None
+    tensor = draft.value(to)
+    dims = [dim for dim, n in enumerate(tensor.shape) if draft.is_fixed(n) and n]
+    if not dims:
+        return None
+    dim = draft.random.choice(dims)
+    form = draft.choose("index_copy_", "index_add_", "index_fill_", "index_put_", "index_put_", "setitem", "setitem", "index_reduce_")
+    found = draft.positions(tensor.shape[dim], None, wraps=form in ("index_put_", "setitem", "index_fill_"))
+    if found is None:
+        return None
+    positions, count = found
+    if form == "index_fill_":
+        return Line(f"{to}.index_fill_({dim}, {positions}, {draft.number(tensor.dtype)})", (), to, (to,), "copy")
+    shape = list(tensor.shape)
+    shape[dim] = count
+    source = draft.operand(shape, lambda t: t.dtype == tensor.dtype, near=to)
+    if source is None:
+        return None
+    if form in ("index_copy_", "index_add_", "index_reduce_"):
+        source = f"{source}.expand({draft.sizes(shape)})" if list(draft.value(source).shape) != shape else source
+        code = f"{to}.{form}({dim}, {positions}, {source})"
+        if form == "index_reduce_":
+            code = f'{to}.index_reduce_({dim}, {positions}, {source}, "{draft.choose("amax", "amin", "prod")}")'
+        rule = {"index_copy_": "copy", "index_add_": "accumulate"}.get(form, "strict")
+        return Line(code, (), to, (to, source)[rule == "copy":], rule, is_apart=False)
+    prefix = ":, " * dim
+    if form == "setitem":
+        return Line(f"{to}[{prefix}{positions}] = {source}", (), to, (source,), "copy", is_apart=True)
+    nones = "None, " * dim
+    accumulate = draft.chance(0.3)
+    return Line(f"{to}.index_put_(({nones}{positions},), {source}{', accumulate=True' if accumulate else ''})", (), to,
+                (to, source)[not accumulate:], "accumulate" if accumulate else "copy")
+
+
+def several_positions(draft):
+    """Index tensors for two dimensions."""
+    to = target(draft, lambda tensor: tensor.dim() > 1)
+    if to is None:
+        return None
+    tensor = draft.value(to)
+    if not (draft.is_fixed(tensor.shape[0]) and draft.is_fixed(tensor.shape[1])):
+        return None
+    first = draft.positions(tensor.shape[0], wraps=True)
+    second = first and draft.positions(tensor.shape[1], first[1], wraps=True)
+    if second is None or not first[1]:
+        return None
+    source = draft.operand([first[1]] + list(tensor.shape[2:]), lambda t: t.dtype == tensor.dtype, near=to)
+    if source is None:
+        return None
+    return Line(f"{to}[{first[0]}, {second[0]}] = {source}", (), to, (source,), "copy", is_apart=True)
+
+
+def scattered(draft):
+    to = target(draft, lambda tensor: tensor.dim() > 0)
+    if to is None:
+        return None
+    tensor = draft.value(to)
+    dim = draft.random.randrange(tensor.dim())
+    if not draft.is_fixed(tensor.shape[dim]) or not all(map(draft.is_fixed, tensor.shape)):
+        return None
+    found = draft.positions(tensor.shape[dim])
+    if found is None:
+        return None
+    shape = list(tensor.shape)
+    shape[dim] = found[1]
+    ones = [1] * tensor.dim()
+    ones[dim] = found[1]
+    index = f"{found[0]}.view({tuple(ones)}).expand({tuple(shape)})"
+    form = draft.choose("scatter_", "scatter_add_", "reduce", "value")
+    if form == "value":
+        return Line(f"{to}.scatter_({dim}, {index}, {draft.number(tensor.dtype)})", (), to, (to,), "copy")
+    source = draft.operand(shape, lambda t: t.dtype == tensor.dtype, near=to)
+    if source is None:
+        return None
+    source = f"{source}.expand({tuple(shape)})" if list(draft.value(source).shape) != shape else source
+    if form == "reduce":
+        way = draft.choose("amax", "amin", "sum", "prod")
+        return Line(f'{to}.scatter_reduce_({dim}, {index}, {source}, "{way}"{draft.choose("", ", include_self=False")})', (), to,
+                    (to, source), "accumulate" if way == "sum" else "strict", is_apart=False)
+    rule = "copy" if form == "scatter_" else "accumulate"
+    return Line(f"{to}.{form}({dim}, {index}, {source})", (), to, (to, source)[rule == "copy":], rule)
+
+
+def shifted(draft):
+    """A state moved along one dimension, with new rows at its end or front."""
+    to = target(draft, lambda tensor: tensor.dim() > 0)
+    if to is None:
+        return None
+    tensor = draft.value(to)
+    dim = draft.random.randrange(tensor.dim())
+    n = tensor.shape[dim]
+    if not draft.is_fixed(n):
+        return None
+    if draft.chance(0.3):
+        rolled = f"torch.roll({to}, {draft.choose(1, -1, 2)}, {dim})"
+        return Line(f"{to}.copy_({rolled})", (), to, (rolled,), "copy")
+    count = draft.random.randint(1, n)
+    shape = list(tensor.shape)
+    shape[dim] = count
+    source = draft.operand(shape, lambda t: t.dtype == tensor.dtype)
+    if source is None:
+        return None
+    source = f"{source}.expand({draft.sizes(shape)})" if list(draft.value(source).shape) != shape else source
+    before = ":, " * dim
+    joined = draft.choose(f"torch.cat([{to}, {source}], {dim})[{before}-{n}:]", f"torch.cat([{source}, {to}], {dim})[{before}:{n}]",
+                          f"torch.cat([{to}[{before}{count}:], {source}], {dim})")
+    return Line(f"{to}.copy_({joined})", (), to, (joined,), "copy")
+
+
+def reassigned(draft):
+    """self.b = a new tensor."""
+    name = draft.random.choice(draft.states)
+    tensor = draft.value(name)
+    source = draft.operand(tensor.shape, lambda t: t.dtype == tensor.dtype)
+    if source is None or list(draft.value(source).shape) != list(tensor.shape):
+        return None
+    source = draft.choose(f"{source}.clone()", f"torch.roll({source}, 1)", f"torch.cat([{source}])" if tensor.dim() else f"{source}.clone()")
+    return Line(f"{name} = {source}", (), name, (source,), "copy")
+
+
+def exchanged(draft):
+    """Part of one memory written with part of another of the same shape."""
+    to = target(draft)
+    source = to and draft.pick(lambda t: t.shape == draft.value(to).shape and t.dtype == draft.value(to).dtype, views=0.6)
+    if source is None:
+        return None
+    source += ".clone()" if draft.shares(source, to) else ""
+    return Line(assigned(draft, to, source), (), to, (source,), "copy")
+
+
+def dynamic_write(draft):
+    """Rows of a dynamic number written to the front of a state."""
+    if not draft.program.is_dynamic:
+        return None
+    source = draft.pick(lambda tensor: SIZE in tensor.shape)
+    if source is None:
+        return None
+    shape, dtype = draft.value(source).shape, draft.value(source).dtype
+    dim = list(shape).index(SIZE)
+    wide = [12 if n == SIZE else n for n in shape]
+    fit = [name for name in draft.states if list(draft.value(name).shape) == wide and draft.value(name).dtype == dtype]
+    if not fit:
+        return None
+    to = f"{draft.random.choice(fit)}[{':, ' * dim}{draft.choose(':n', '1:n + 1', '-n:')}]"
+    return Line(f"{to} = {source}", (), to, (source,), "copy")
+
+
+WRITES = {copied: 8, arithmetic: 8, unary: 5, masked: 5, indexed: 8, several_positions: 2, scattered: 4, shifted: 4,
+          reassigned: 3, exchanged: 5}
