@@ -24,11 +24,18 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_reset(insitu_state *stat
  * Errors: ARG (a call is running on the state), NOMEM. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_fork(const insitu_state *state, insitu_stream stream,
                                                              insitu_state **out_state, insitu_diag *diag);
-/* Writes a safetensors file, one tensor a state name: to a temporary name beside path, then renamed. */
+/* Writes a safetensors file, one tensor a state name, with its version and the program that the engine comes from as
+ * metadata: to a temporary name beside path (path.tmp.PID.N), which is synced to the disk and then renamed, so that path
+ * is the old file or the whole new one, whatever ends the process. Errors: ARG (a call is running), IO, NOMEM. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_save(const insitu_state *state, const char *path,
                                                              insitu_diag *diag);
-/* Reads such a file. Names, dtypes and shapes must be this engine's; on any error the state is as before. It may hold
- * buffers of insitu_engine_buffer too, with the very bytes that the engine has. Errors: IO, FORMAT, ARG, SHAPE. */
+/* The same with the buffers of insitu_engine_buffer: all that the module would hold. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_save_all(const insitu_state *state, const char *path,
+                                                                 insitu_diag *diag);
+/* Reads such a file. The program must be this engine's, whatever its compile options were; a file of another tool, which
+ * does not tell, is taken if names, dtypes and shapes are those of the engine. Buffers of insitu_engine_buffer must have
+ * the very bytes that the engine has. On any error the state is as before. Errors: IO, FORMAT, VERSION (of a later
+ * library), ARG (another program; names, dtypes, values of buffers; a call is running), SHAPE, NOMEM. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_load(insitu_state *state, const char *path, insitu_diag *diag);
 
 /* The engine that it was created for; NULL of NULL. */

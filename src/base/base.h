@@ -131,7 +131,8 @@ MUST_CHECK insitu_status file_map_open(const char *path, file_map **out_map, ins
 MUST_CHECK insitu_status file_map_wrap(const void *data, size_t size, file_map **out_map, insitu_diag *diag);
 file_map *file_map_retain(file_map *map);
 void file_map_release(file_map *map); /* NULL allowed */
-/* Writes parts one after another to path.tmp.<pid>.<n>, syncs, and renames to path; nothing is left on failure. */
+/* Writes parts one after another to path.tmp.<pid>.<n>, syncs, and renames to path; nothing is left on failure. A device
+ * or pipe is written to as it is. */
 typedef struct file_part {
     const void *data;
     size_t size;

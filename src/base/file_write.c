@@ -1,8 +1,11 @@
-/* Whole files, written beside their final name and renamed, so that a reader sees the old file or the new one. */
+/* Whole files, written beside their final name and renamed, so that a reader sees the old file or the new one, also after
+ * the process or the machine has gone down in between. A device or pipe has no old content: it is written to. */
 #include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool write_all(int descriptor, const uint8_t *data, size_t size) {
@@ -18,38 +21,51 @@ static bool write_all(int descriptor, const uint8_t *data, size_t size) {
     return true;
 }
 
-static bool write_parts(int descriptor, const file_part *parts, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (!write_all(descriptor, parts[i].data, parts[i].size)) return false;
-    return fsync(descriptor) == 0;
+/* Opens, writes, syncs and closes; 0, or the number of an error. */
+static int write_parts(const char *path, int flags, const file_part *parts, size_t count) {
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC | flags, 0666);
+    if (descriptor < 0) return errno;
+    bool is_written = true;
+    for (size_t i = 0; i < count && is_written; i++) is_written = write_all(descriptor, parts[i].data, parts[i].size);
+    if (is_written && flags) is_written = fsync(descriptor) == 0;
+    int error = is_written ? 0 : errno;
+    if (close(descriptor) != 0 && !error) error = errno;
+    return error;
 }
 
-static insitu_status write_and_rename(const char *path, const char *temporary, const file_part *parts, size_t count,
-                                      insitu_diag *diag) {
-    int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0) FAIL(diag, INSITU_IO, "cannot write '%s': %s", path, strerror(errno));
-    bool written = write_parts(descriptor, parts, count);
-    int error = errno;
-    if (close(descriptor) != 0 && written) {
-        written = false;
-        error = errno;
-    }
-    if (written && rename(temporary, path) != 0) {
-        written = false;
-        error = errno;
-    }
-    if (written) return INSITU_OK;
-    unlink(temporary);
-    FAIL(diag, INSITU_IO, "cannot write '%s': %s", path, strerror(error));
+/* So that the new name outlives a crash of the machine; best effort, as some file systems can't. */
+static void sync_folder(char *path) {
+    int descriptor = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    (void)fsync(descriptor);
+    (void)close(descriptor);
+}
+
+static int write_and_rename(const char *path, char *temporary, const file_part *parts, size_t count) {
+    int error = write_parts(temporary, O_CREAT | O_EXCL, parts, count);
+    if (error == EEXIST) return error; /* not ours */
+    if (!error && rename(temporary, path) != 0) error = errno;
+    if (error)
+        unlink(temporary);
+    else
+        sync_folder(temporary);
+    return error;
 }
 
 insitu_status file_write_atomic(const char *path, const file_part *parts, size_t count, insitu_diag *diag) {
     static uint32_t serial;
+    struct stat information;
+    int error = 0;
     text temporary;
     text_init(&temporary);
     text_printf(&temporary, "%s.tmp.%ld.%u", path, (long)getpid(), __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED));
     insitu_status status = text_status(&temporary, diag);
-    if (status == INSITU_OK) status = write_and_rename(path, temporary.data, parts, count, diag);
+    if (status == INSITU_OK && stat(path, &information) == 0 && !S_ISREG(information.st_mode) &&
+        !S_ISDIR(information.st_mode))
+        error = write_parts(path, 0, parts, count);
+    else if (status == INSITU_OK)
+        error = write_and_rename(path, temporary.data, parts, count);
     text_release(&temporary);
+    if (error) FAIL(diag, INSITU_IO, "cannot write '%s': %s", path, strerror(error));
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef COMPILE_INT_H
 #define COMPILE_INT_H
 
+#include "graph/graph.h"
 #include "network/network.h"
 
 /* A network_evaluate_fn: runs one layer whose operands are constants on the CPU, by a plan of its own. */
@@ -17,5 +18,7 @@ typedef struct target {
 MUST_CHECK insitu_status target_find(const char *device, const target **out_target, insitu_diag *diag);
 /* written: an input or a state that the program writes; NULL: it writes none. Errors: UNSUPPORTED. */
 MUST_CHECK insitu_status target_check(const target *target, const char *written, insitu_diag *diag);
+/* A number that the program's engines share, and those of other programs don't. */
+insitu_status identify_program(const graph *graph, uint64_t *out_identity, insitu_diag *diag);
 
 #endif

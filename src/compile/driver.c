@@ -130,10 +130,11 @@ static insitu_status dump_plan(const plan *plan) {
 /* ---- stages ---- */
 
 static insitu_status make_network(const archive_program *archive, const insitu_compile_options *options,
-                                  network **out_network, insitu_diag *diag) {
+                                  uint64_t *out_identity, network **out_network, insitu_diag *diag) {
     graph *graph;
     TRY(graph_build(archive, &graph, diag));
     insitu_status status = dump_graph(graph, "graph", diag);
+    if (status == INSITU_OK) status = identify_program(graph, out_identity, diag);
     if (status == INSITU_OK && options->keep_values) status = passes_run_one(graph, "keep_values", diag);
     if (status == INSITU_OK) status = passes_run(graph, diag);
     if (status == INSITU_OK) status = dump_graph(graph, "graph after passes", diag);
@@ -200,8 +201,10 @@ static insitu_status compile(const archive_program *archive, const insitu_compil
                              insitu_engine **out_engine, insitu_diag *diag) {
     network *network = NULL;
     plan *plan = NULL;
-    TRY(make_network(archive, options, &network, diag));
+    uint64_t identity;
+    TRY(make_network(archive, options, &identity, &network, diag));
     insitu_status status = make_plan(network, options, &plan, diag);
+    if (status == INSITU_OK) plan->identity = identity;
     /* Folded constants lie in the network's memory until the engine has copied them. */
     if (status == INSITU_OK) status = engine_create(plan, &archive->map, 1, out_engine, diag);
     network_destroy(network);

@@ -275,7 +275,7 @@ static void print_asserts_and_report(plan_writer *writer) {
 }
 
 static void print_body(plan_writer *writer) {
-    text_printf(writer->out, ",\"weights\":[");
+    text_printf(writer->out, ",\"program\":\"%016" PRIx64 "\",\"weights\":[", writer->plan->identity);
     print_weights(writer);
     text_printf(writer->out, "],\"inputs\":[");
     print_inputs(writer);

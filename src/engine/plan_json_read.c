@@ -256,6 +256,15 @@ static insitu_status read_nodes(plan_reader *reader, arena *scratch) {
     return INSITU_OK;
 }
 
+/* 16 hexadecimal digits under the key. */
+static insitu_status read_hash(const plan_reader *reader, const json_t *row, const char *key, uint64_t *out_hash) {
+    const char *digits;
+    TRY(read_text(reader, row, key, &digits));
+    if (strspn(digits, "0123456789abcdef") != HASH_DIGITS || digits[HASH_DIGITS]) return bad(reader, key);
+    *out_hash = strtoull(digits, NULL, 16);
+    return INSITU_OK;
+}
+
 static insitu_status read_weights(plan_reader *reader) {
     plan *plan = reader->plan;
     const json_t *rows;
@@ -263,15 +272,12 @@ static insitu_status read_weights(plan_reader *reader) {
     TRY(start_table(reader, "weights", sizeof(weight_record), &rows, &plan->weights, &plan->weight_count));
     for (uint32_t i = 0; i < plan->weight_count; i++) {
         const json_t *row = json_array_get(rows, i);
-        const char *hash;
         reader->row = i;
         TRY(read_text(reader, row, "name", &plan->weights[i].name));
         TRY(read_text(reader, row, "tensor", &reader->sources[i].tensor));
-        TRY(read_text(reader, row, "hash", &hash));
         TRY(read_dtype(reader, json_object_get(row, "dtype"), &plan->weights[i].dtype));
         TRY(read_size(reader, json_object_get(row, "bytes"), "bytes", &plan->weights[i].size));
-        if (strspn(hash, "0123456789abcdef") != HASH_DIGITS || hash[HASH_DIGITS]) return bad(reader, "hash");
-        reader->sources[i].hash = strtoull(hash, NULL, 16);
+        TRY(read_hash(reader, row, "hash", &reader->sources[i].hash));
     }
     return INSITU_OK;
 }
@@ -536,6 +542,7 @@ static insitu_status read_restores(plan_reader *reader) {
 static insitu_status read_tables(plan_reader *reader, arena *scratch) {
     TRY(read_symbols(reader));
     TRY(read_nodes(reader, scratch));
+    TRY(read_hash(reader, reader->root, "program", &reader->plan->identity));
     TRY(read_weights(reader));
     TRY(read_inputs(reader));
     TRY(read_outputs(reader));

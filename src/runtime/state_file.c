@@ -1,8 +1,17 @@
 /* States as safetensors files: one tensor a state name, dense; a dtype that the format lacks is U8 with one more
- * dimension, the bytes of an element. A file may hold buffers that the program does not write too: they are compared. */
+ * dimension, the bytes of an element. A file may hold buffers that the program does not write too: they are compared.
+ * Metadata tell the version and the program; a file without them, such as another tool makes, is judged by its tensors
+ * alone. */
 #include "runtime/runtime_int.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+
+enum { STATE_VERSION = 1, IDENTITY_DIGITS = 16 };
+#define STATE_FORMAT "insitu.state"
+#define KEY_FORMAT "format"
+#define KEY_VERSION "state_version"
+#define KEY_PROGRAM "program" /* the plan's identity in hexadecimal; zeros if it is not known */
 
 /* How a tensor is declared in the file. */
 static void describe(const char *name, dtype element, const insitu_tensor *tensor, safetensor_source *out) {
@@ -18,15 +27,6 @@ static void describe(const char *name, dtype element, const insitu_tensor *tenso
     if (!type) out->sizes[out->rank++] = dtype_size(element);
 }
 
-/* Wider elements first, so that each tensor is aligned to its elements. */
-static void list_by_width(const insitu_state *state, uint32_t *out_order) {
-    const plan *plan = state->engine->plan;
-    uint32_t count = 0;
-    for (uint32_t width = 16; width > 0; width /= 2)
-        for (uint32_t i = 0; i < plan->state_count; i++)
-            if (dtype_size(plan->states[i].type.dtype) == width) out_order[count++] = i;
-}
-
 /* A tensor's bytes in row-major order: its own where they are so, else gathered. */
 static insitu_status dense_bytes(const insitu_tensor *tensor, size_t size, arena *arena, const void **out_bytes) {
     int64_t strides[MAX_RANK];
@@ -40,45 +40,103 @@ static insitu_status dense_bytes(const insitu_tensor *tensor, size_t size, arena
     return INSITU_OK;
 }
 
-static insitu_status gather_states(const insitu_state *state, arena *arena, safetensor_source *sources) {
+static insitu_status add_source(const char *name, dtype type, const insitu_tensor *tensor, arena *arena,
+                                safetensor_source *out_source) {
+    describe(name, type, tensor, out_source);
+    return dense_bytes(tensor, out_source->size, arena, &out_source->data);
+}
+
+/* Wider elements first, so that each tensor is aligned to its elements; of those the states before the buffers. */
+static insitu_status gather(const insitu_state *state, uint32_t buffer_count, arena *arena,
+                            safetensor_source *sources) {
     const plan *plan = state->engine->plan;
-    uint32_t *order;
-    TRY(arena_array(arena, plan->state_count, sizeof(*order), &order));
-    list_by_width(state, order);
-    for (uint32_t i = 0; i < plan->state_count; i++) {
-        const insitu_tensor *tensor = &state->tensors[order[i]];
-        const plan_state *saved = &plan->states[order[i]];
-        describe(saved->name, saved->type.dtype, tensor, &sources[i]);
-        TRY(dense_bytes(tensor, sources[i].size, arena, &sources[i].data));
+    uint32_t count = 0;
+    for (uint32_t width = 16; width > 0; width /= 2) {
+        for (uint32_t i = 0; i < plan->state_count; i++) {
+            const plan_state *saved = &plan->states[i];
+            if (dtype_size(saved->type.dtype) == width)
+                TRY(add_source(saved->name, saved->type.dtype, &state->tensors[i], arena, &sources[count++]));
+        }
+        for (uint32_t i = 0; i < buffer_count; i++) {
+            const plan_buffer *saved = &plan->buffers[i];
+            if (dtype_size(saved->type.dtype) == width)
+                TRY(add_source(saved->name, saved->type.dtype, &state->engine->buffers[i], arena, &sources[count++]));
+        }
     }
     return INSITU_OK;
 }
 
 /* The state is locked. */
-static insitu_status save(const insitu_state *state, const char *path, arena *arena, text *header, insitu_diag *diag) {
-    static const char *const metadata[][2] = {{"format", "insitu.state"}};
-    uint32_t count = state->engine->plan->state_count;
+static insitu_status write(const insitu_state *state, uint32_t buffer_count, const char *path, arena *arena,
+                           text *header, insitu_diag *diag) {
+    char version[16], program[IDENTITY_DIGITS + 1];
+    snprintf(version, sizeof(version), "%d", STATE_VERSION);
+    snprintf(program, sizeof(program), "%016" PRIx64, state->engine->plan->identity);
+    const char *const metadata[][2] = {{KEY_FORMAT, STATE_FORMAT}, {KEY_VERSION, version}, {KEY_PROGRAM, program}};
+    uint32_t count = state->engine->plan->state_count + buffer_count;
     safetensor_source *sources;
     TRY(arena_array(arena, count, sizeof(*sources), &sources));
-    TRY(gather_states(state, arena, sources));
+    TRY(gather(state, buffer_count, arena, sources));
     file_part *parts;
     size_t part_count;
     TRY(safetensors_layout(sources, count, metadata, COUNT_OF(metadata), 1, arena, header, &parts, &part_count, diag));
     return file_write_atomic(path, parts, part_count, diag);
 }
 
-insitu_status insitu_state_save(const insitu_state *state, const char *path, insitu_diag *diag) {
-    if (!state || !path) FAIL(diag, INSITU_ARG, "insitu_state_save needs a state and a path");
+static insitu_status save(const insitu_state *state, uint32_t buffer_count, const char *path, insitu_diag *diag) {
     arena arena;
     text header;
     TRY(state_lock(state, diag));
     arena_init(&arena);
     text_init(&header);
-    insitu_status status = save(state, path, &arena, &header, diag);
+    insitu_status status = write(state, buffer_count, path, &arena, &header, diag);
     state_unlock(state);
     text_release(&header);
     arena_release(&arena);
     return diag_complete(diag, status);
+}
+
+insitu_status insitu_state_save(const insitu_state *state, const char *path, insitu_diag *diag) {
+    if (!state || !path) FAIL(diag, INSITU_ARG, "insitu_state_save needs a state and a path");
+    return save(state, 0, path, diag);
+}
+
+insitu_status insitu_state_save_all(const insitu_state *state, const char *path, insitu_diag *diag) {
+    if (!state || !path) FAIL(diag, INSITU_ARG, "insitu_state_save_all needs a state and a path");
+    return save(state, state->engine->plan->buffer_count, path, diag);
+}
+
+/* ---- reading ---- */
+
+static insitu_status check_version(const safetensors *file, insitu_diag *diag) {
+    const char *version = safetensors_metadata(file, KEY_VERSION);
+    char *end = NULL;
+    long number = version ? strtol(version, &end, 10) : 0;
+    if (!version || end == version || *end || number < 1)
+        FAIL(diag, INSITU_FORMAT, "the state file does not state its %s", KEY_VERSION);
+    if (number != STATE_VERSION)
+        FAIL(diag, INSITU_VERSION, "the state file has version %ld, and this library reads version %d", number,
+             STATE_VERSION);
+    return INSITU_OK;
+}
+
+static insitu_status check_program(const safetensors *file, uint64_t expected, insitu_diag *diag) {
+    const char *digits = safetensors_metadata(file, KEY_PROGRAM);
+    if (!digits || strspn(digits, "0123456789abcdef") != IDENTITY_DIGITS || digits[IDENTITY_DIGITS])
+        FAIL(diag, INSITU_FORMAT, "the state file does not state its %s", KEY_PROGRAM);
+    uint64_t program = strtoull(digits, NULL, 16);
+    if (program && expected && program != expected)
+        FAIL(diag, INSITU_ARG,
+             "the state file belongs to another engine: it was saved by program %s, and this engine is of %016" PRIx64,
+             digits, expected);
+    return INSITU_OK;
+}
+
+static insitu_status check_metadata(const safetensors *file, uint64_t program, insitu_diag *diag) {
+    const char *format = safetensors_metadata(file, KEY_FORMAT);
+    if (!format || strcmp(format, STATE_FORMAT) != 0) return INSITU_OK;
+    TRY(check_version(file, diag));
+    return check_program(file, program, diag);
 }
 
 /* A bool of any other byte than 0 and 1 is no value of its type. */
@@ -141,6 +199,7 @@ static insitu_status load(insitu_state *state, const file_map *map, arena *arena
     safetensors file;
     const safetensor **saved;
     TRY(safetensors_read(map, "state file", arena, &file, diag));
+    TRY(check_metadata(&file, plan->identity, diag));
     TRY(arena_array(arena, plan->state_count, sizeof(*saved), &saved));
     for (uint32_t i = 0; i < file.count; i++)
         if (insitu_engine_find_state(state->engine, file.tensors[i].name) < 0)

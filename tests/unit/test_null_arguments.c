@@ -178,6 +178,8 @@ static void walk_state(walk *w) {
     refused(w, "insitu_state_fork", insitu_state_fork(w->state, NULL, NULL, &w->diag));
     refused(w, "insitu_state_save", insitu_state_save(NULL, "x", &w->diag));
     refused(w, "insitu_state_save", insitu_state_save(w->state, NULL, &w->diag));
+    refused(w, "insitu_state_save_all", insitu_state_save_all(NULL, "x", &w->diag));
+    refused(w, "insitu_state_save_all", insitu_state_save_all(w->state, NULL, &w->diag));
     refused(w, "insitu_state_load", insitu_state_load(NULL, "x", &w->diag));
     refused(w, "insitu_state_load", insitu_state_load(w->state, NULL, &w->diag));
     refused(w, "insitu_state_tensor", insitu_state_tensor(NULL, 0, &tensor, &w->diag));

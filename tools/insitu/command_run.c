@@ -132,11 +132,20 @@ static int check_pairs(const command *command, const arguments *arguments) {
 
 /* ---- the command ---- */
 
+/* Every buffer of the module: the states as they are now, and the buffers that the program does not write. */
+static int save_state(const insitu_state *state, const char *path) {
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    int code = insitu_state_save_all(state, path, &diag) == INSITU_OK ? DONE : report_failure(NULL, &diag);
+    insitu_diag_release(&diag);
+    return code;
+}
+
 static int run_session(const session *session, const arguments *arguments) {
     const char *save_path = argument_value(arguments, OPTION_SAVE_STATE);
     int code = make_calls(session, arguments);
     if (!save_path) return code;
-    int save_code = saved_state_write(save_path, session->source.engine, session->state);
+    int save_code = save_state(session->state, save_path);
     return code == DONE ? save_code : code;
 }
 

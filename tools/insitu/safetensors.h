@@ -30,13 +30,6 @@ int tensors_add(tensor_list *tensors, const char *name, const insitu_tensor *ten
 void tensors_forget(tensor_list *tensors);
 /* Writes the tensors, whatever their strides, row-major. Returns an exit code, having said why. */
 int safetensors_write(const char *path, const tensor_list *tensors);
-/* The same to a temporary name beside path, then renamed: a reader sees the old file or the new one. A dtype that the
- * format lacks is U8 with one more dimension, the bytes of an element. */
-int safetensors_replace(const char *path, const tensor_list *tensors);
-
-/* Writes every buffer of the module: the states as they are now, and the buffers that the program does not write.
- * insitu_state_load reads such a file. Returns an exit code, having said why. */
-int saved_state_write(const char *path, const insitu_engine *engine, const insitu_state *state);
 
 /* What a file calls an element type; NULL if the format lacks it. */
 const char *safetensors_dtype_name(insitu_dtype dtype);

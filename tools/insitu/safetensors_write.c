@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { MAX_DIMENSIONS = 64 };
 
@@ -21,10 +19,8 @@ static int64_t tensor_bytes(const insitu_tensor *tensor) {
 static json_t *tensor_entry(const insitu_tensor *tensor, int64_t begin) {
     json_t *shape = json_array();
     for (int32_t i = 0; i < tensor->ndim; i++) json_array_append_new(shape, json_integer(tensor->shape[i]));
-    const char *dtype = safetensors_dtype_name(tensor->dtype);
-    if (!dtype) json_array_append_new(shape, json_integer(tensor->dtype.bits / 8));
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype ? dtype : "U8", "shape", shape, "data_offsets",
-                     (json_int_t)begin, (json_int_t)begin + (json_int_t)tensor_bytes(tensor));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", safetensors_dtype_name(tensor->dtype), "shape", shape,
+                     "data_offsets", (json_int_t)begin, (json_int_t)begin + (json_int_t)tensor_bytes(tensor));
 }
 
 /* The header's text, padded with spaces so that the elements begin at a multiple of 8; NULL if memory is short. */
@@ -95,29 +91,6 @@ static int write_file(const char *path, const char *header, const tensor_list *t
     return error ? report_error("cannot write '%s': %s", path, strerror(error)) : DONE;
 }
 
-static int replace_file(const char *path, const char *header, const tensor_list *tensors) {
-    size_t size = strlen(path) + 32;
-    char *temporary = malloc(size);
-    if (!temporary) return report_error("out of memory for '%s'", path);
-    snprintf(temporary, size, "%s.tmp.%ld", path, (long)getpid());
-    int code = DONE;
-    FILE *file = fopen(temporary, "wbx");
-    if (file) {
-        int error = write_elements(file, header, tensors);
-        if (!error && fsync(fileno(file)) != 0) error = errno;
-        if (fclose(file) != 0 && !error) error = errno;
-        if (!error && rename(temporary, path) != 0) error = errno;
-        if (error) {
-            unlink(temporary);
-            code = report_error("cannot write '%s': %s", path, strerror(error));
-        }
-    } else {
-        code = report_error("cannot write '%s': %s", path, strerror(errno));
-    }
-    free(temporary);
-    return code;
-}
-
 int safetensors_write(const char *path, const tensor_list *tensors) {
     for (size_t i = 0; i < tensors->count; i++) {
         const insitu_tensor *tensor = &tensors->items[i].tensor;
@@ -126,17 +99,6 @@ int safetensors_write(const char *path, const tensor_list *tensors) {
     }
     char *header = header_text(tensors);
     int code = header ? write_file(path, header, tensors) : report_error("out of memory for '%s'", path);
-    free(header);
-    return code;
-}
-
-int safetensors_replace(const char *path, const tensor_list *tensors) {
-    struct stat information;
-    bool is_special = stat(path, &information) == 0 && !S_ISREG(information.st_mode); /* a device or pipe stays one */
-    char *header = header_text(tensors);
-    int code = !header      ? report_error("out of memory for '%s'", path)
-               : is_special ? write_file(path, header, tensors)
-                            : replace_file(path, header, tensors);
     free(header);
     return code;
 }
