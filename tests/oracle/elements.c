@@ -14,8 +14,12 @@ bool program_number(program *program, sym expression, int64_t *out) {
     bool known = sym_evaluate(&program->network->symbols, expression, program->symbol_values, program->symbol_bound,
                               &number, &missing);
     *out = number.i;
-    if (!known) program->refusal = "a size or position is not a constant";
-    return known;
+    if (known) return true;
+    program->refusal = "a size or position is not a constant";
+    if (missing != NONE && arena_printf(program->arena, &program->refusal, "%s is not known (--symbol)",
+                                        program->network->symbols.symbols[missing].name) != INSITU_OK)
+        abort();
+    return false;
 }
 
 static uint32_t add_value(program *program, value made) {

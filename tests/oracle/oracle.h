@@ -35,7 +35,7 @@
 #include "network/network.h"
 
 enum {
-    MAX_COMPUTES = 24,    /* layers that compute */
+    MAX_COMPUTES = 256,   /* layers that compute */
     MAX_PLACES = 16,      /* places in states that are tried for a tensor */
     MAX_CELLS = 4096,     /* of all states */
     MAX_ELEMENTS = 32768, /* elements */

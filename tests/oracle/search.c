@@ -36,7 +36,7 @@ static situation view(searcher *searcher, uint8_t *bytes, schedule *log) {
     situation now = {.program = program, .log = log};
     now.content = (uint16_t *)(void *)bytes;
     now.placed = bytes + cells * sizeof(uint16_t);
-    now.flags = now.placed + 2 * MAX_COMPUTES;
+    now.flags = now.placed + 2 * program->compute_count;
     now.owner = (uint32_t *)(void *)searcher->scratch;
     now.busy = searcher->scratch + (cells + 1) * sizeof(uint32_t);
     now.need = now.busy + cells + 1;
@@ -232,7 +232,7 @@ void search(const program *program, uint32_t node_limit, arena *arena, search_re
     searcher searcher = {.program = program, .limit = node_limit, .bucket_count = 4 * node_limit + 16};
     size_t cells = program->cell_count;
     *out = (search_result){.refusal = "the search is too large", .schedule = {.arena = arena}};
-    searcher.size = (cells * sizeof(uint16_t) + 2 * MAX_COMPUTES + program->value_count + 7) / 8 * 8;
+    searcher.size = (cells * sizeof(uint16_t) + 2 * (size_t)program->compute_count + program->value_count + 7) / 8 * 8;
     searcher.states = calloc(node_limit, searcher.size);
     searcher.nodes = calloc(node_limit, sizeof *searcher.nodes);
     searcher.heap = calloc(node_limit, sizeof *searcher.heap);
