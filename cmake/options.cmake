@@ -38,9 +38,9 @@ if(INSITU_FUZZ)
     add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# insitu_sanitizer_options(<program>): the defaults of a program that may open oneDNN.
+# insitu_sanitizer_options(<program>): the sanitizers' defaults, for a program that opens oneDNN or uses OpenMP.
 function(insitu_sanitizer_options program)
-    if(INSITU_SANITIZE MATCHES address)
+    if(INSITU_SANITIZE)
         target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/sanitizer_options.c)
     endif()
 endfunction()
