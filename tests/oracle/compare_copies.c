@@ -2,12 +2,14 @@
  * compiler rewrites it before it plans (the smaller), and prints every program for which they differ.
  *
  *     compare_copies [options] seeds FIRST LAST       random networks FIRST to LAST - 1
+ *     compare_copies [options] crossed FIRST LAST     the same of random_crossed_network
  *     compare_copies [options] FILE...                texts of networks (INSITU_DUMP=network); "-": standard input
  *     compare_copies [options] known FILE             networks with the minimum that the oracle must find; not the plan's
  *
  * --pieces: elementwise layers may read their operands in pieces. --nodes N: situations that a search may look at.
- * --symbol NAME=NUMBER: a size that is not constant. --except FILE: lines "NAME reason" of programs that may differ (seed
- * or file name). --at-most N: how many others may differ. --quiet: the last line alone. --schedules: print the schedule also where both agree.
+ * --symbol NAME=NUMBER: a size that is not constant. --except FILE: lines "NAME reason" of programs that may differ ("seeds
+ * 7", "crossed 7" or the file). --at-most N: how many others may differ. --quiet: the last line alone. --schedules: print
+ * the schedule also where both agree.
  * Exit status 1 if more programs differ, 2 if one can't be read. */
 #include "oracle.h"
 #include "plan/plan.h"
@@ -240,13 +242,14 @@ static int check_file(const options *options, const char *path, totals *totals) 
     return status == INSITU_OK ? 0 : 2;
 }
 
-static int check_seeds(const options *options, uint64_t first, uint64_t last, totals *totals) {
+static int check_seeds(const options *options, const char *kind, uint64_t first, uint64_t last, totals *totals) {
+    bool crossed = strcmp(kind, "crossed") == 0;
     for (uint64_t seed = first; seed < last; seed++) {
         char name[32];
         insitu_diag diag;
         insitu_diag_init(&diag);
-        network *network = random_network(seed);
-        (void)snprintf(name, sizeof name, "seed %" PRIu64, seed);
+        network *network = crossed ? random_crossed_network(seed) : random_network(seed);
+        (void)snprintf(name, sizeof name, "%s %" PRIu64, kind, seed);
         insitu_status status = check_program(options, name, network, totals, &diag);
         if (status == INSITU_OK) continue;
         (void)fprintf(stderr, "%s: %s\n", name, diag.message);
@@ -320,9 +323,10 @@ int main(int argument_count, char **arguments) {
         (void)fprintf(stderr, "usage: compare_copies [options] seeds FIRST LAST | FILE...\n");
         return 2;
     }
-    if (strcmp(arguments[at], "seeds") == 0 && at + 2 < argument_count)
-        status = check_seeds(&options, strtoull(arguments[at + 1], NULL, 10), strtoull(arguments[at + 2], NULL, 10),
-                             &totals);
+    bool random = strcmp(arguments[at], "seeds") == 0 || strcmp(arguments[at], "crossed") == 0;
+    if (random && at + 2 < argument_count)
+        status = check_seeds(&options, arguments[at], strtoull(arguments[at + 1], NULL, 10),
+                             strtoull(arguments[at + 2], NULL, 10), &totals);
     else if (strcmp(arguments[at], "known") == 0 && at + 1 < argument_count) {
         char *source = read_all(arguments[at + 1]);
         status = source ? check_known(&options, source, &totals) : 2;

@@ -269,13 +269,26 @@ static void keep_below(program *program, uint32_t tensor, const bool *chain, boo
     if (stores) keep_tensor(program, tensor);
 }
 
+/* What shift_updates in the chain store, and what the program makes for that. */
+static void find_written(program *program, const bool *chain, bool *seen) {
+    for (uint32_t i = 0; i < program->network->order_count; i++) {
+        uint32_t index = program->network->order[i].index;
+        const layer *layer = &program->network->layers[index];
+        if (!chain[index] || layer->kind != LAYER_SHIFT_UPDATE) continue;
+        const elements *source = &program->tensors[layer->operands[1].index];
+        for (uint32_t k = 0; k < source->count; k++) program->values[source->values[k]].written = true;
+        keep_below(program, layer->operands[1].index, chain, seen);
+    }
+}
+
 /* The layers that move what becomes a final value: an update among them works in a state, or copies it. */
 static void find_chain(const program *program, uint32_t tensor, bool *chain) {
     const network_tensor *row = &program->network->tensors[tensor];
     if (row->role != TENSOR_RESULT || !program->origins[row->producer.index] || chain[row->producer.index]) return;
     const layer *layer = &program->network->layers[row->producer.index];
     chain[row->producer.index] = true;
-    for (uint32_t k = 0; k < layer->operand_count; k++) find_chain(program, layer->operands[k].index, chain);
+    for (uint32_t k = 0; k < (layer->kind == LAYER_SHIFT_UPDATE ? 1 : layer->operand_count); k++)
+        find_chain(program, layer->operands[k].index, chain);
 }
 
 static void find_kept(program *program) {
@@ -285,6 +298,7 @@ static void find_kept(program *program) {
     for (uint32_t i = 0; i < network->state_count; i++)
         if (network->states[i].next.index != NONE) find_chain(program, network->states[i].next.index, chain);
     for (uint32_t i = 0; i < network->mutation_count; i++) find_chain(program, network->mutations[i].next.index, chain);
+    find_written(program, chain, seen);
     for (uint32_t i = 0; i < program->compute_count; i++) {
         const layer *layer = &network->layers[program->computes[i].layer];
         if (program->computes[i].dead) continue;

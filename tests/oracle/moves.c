@@ -113,8 +113,8 @@ static void store(situation *now, uint32_t at, uint32_t id) {
     location from = {IN_STATE, NONE};
     for (uint32_t i = 0; i < now->program->cell_count && from.index == NONE; i++)
         if (now->content[i] == id) from.index = i;
-    if (from.index == NONE && outside(now, id, &from) && (from.kind == IN_RESULT || from.kind == IN_KEPT))
-        now->cost += value_at(now, id)->bytes;
+    bool moves = from.index != NONE || (outside(now, id, &from) && (from.kind == IN_FIXED || from.kind == IN_ASIDE));
+    if (!moves && !value_at(now, id)->written) now->cost += value_at(now, id)->bytes;
     log_move(now, (location){IN_STATE, at}, from);
     now->content[at] = (uint16_t)id;
 }
@@ -135,7 +135,7 @@ static bool is_free(situation *now, uint32_t at) {
     if (!now->need[id] || cell_of(now, id, at) != NONE) return true;
     bool is_outside = outside(now, id, &where);
     if (is_outside && (where.kind == IN_FIXED || where.kind == IN_ASIDE)) return true;
-    if (is_wanted(now, id, at)) return false;
+    if (is_wanted(now, id, at) && !value_at(now, id)->written) return false;
     if (!is_outside && value_at(now, id)->kept) keep(now, at);
     return is_outside || value_at(now, id)->kept;
 }
@@ -290,6 +290,15 @@ static bool find_view(const situation *now, const elements *tensor, bool element
     for (uint32_t i = 0; i < now->program->cell_count; i++)
         if (now->content[i] == tensor->values[0] && try_strides(&finding, i, 0)) return true;
     return false;
+}
+
+bool situation_shows(const situation *now, uint32_t tensor) {
+    const elements *elements = &now->program->tensors[tensor];
+    uint32_t *cells = calloc(elements->count + 1, sizeof *cells);
+    if (!cells) abort();
+    bool found = find_view(now, elements, true, cells);
+    free(cells);
+    return found;
 }
 
 /* Element by element, from wherever each is and may be read. */

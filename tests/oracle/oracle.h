@@ -19,10 +19,11 @@
  *   With "pieces", elementwise layers read element by element and gather nothing.
  * - Let an elementwise layer write element i over element i of its operands. Any other layer's result must not overlap what
  *   it reads. Updates at positions that depend on data (index_update, scatter_update) work in their operand's cells, or
- *   copy the operand; mask_update is elementwise.
- * - Move elements at any time and in any number, into cells where the program wants them: for free from inputs, constants,
- *   fills and state tensors (also within one: shifts, and permutations but for one element a cycle), and from what was
- *   set aside; as copied bytes where the program computes the value but it was built elsewhere.
+ *   copy the operand; mask_update is elementwise. What a shift_update stores is written by the layer, wherever its source lies.
+ * - Move elements at any time and in any number, into cells where they end, or where an operand shall be read that is no view
+ *   of a state yet: for free from inputs, constants, fills and state tensors (also within one: shifts, and permutations but for
+ *   one element a cycle), and from what was set aside; as copied bytes where the program computes the value but it was built
+ *   elsewhere.
  * - Set aside single elements of old values: copied bytes. What the program itself stores outside states (the operands of
  *   copy and concat layers that something reads, updates that lead to no final value or are of fresh tensors, results that
  *   are no state tensor) can be read from there for nothing; storing it into a state from there is copied.
@@ -49,6 +50,7 @@ typedef struct value {
     uint32_t tensor, element; /* where it is made */
     uint32_t compute, result; /* COMPUTED */
     bool kept;                /* the program itself stores it outside states */
+    bool written;             /* a shift_update stores it into a state from wherever it is */
 } value;
 
 typedef struct place { /* where each element of a tensor lies: cells */
@@ -158,6 +160,7 @@ enum { SET_ASIDE = 1, KEPT = 2 };
 bool situation_is_ready(const situation *now, uint32_t compute);
 bool situation_has(const situation *now, uint32_t tensor); /* each of its values exists */
 bool situation_all_outside(const situation *now, uint32_t tensor);
+bool situation_shows(const situation *now, uint32_t tensor); /* it is a strided view of a state */
 /* False: it can't be done. */
 bool situation_run(situation *now, uint32_t compute, const uint8_t placed[2]);
 bool situation_bring(situation *now, uint32_t tensor, const place *place);

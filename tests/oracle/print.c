@@ -36,7 +36,8 @@ static uint32_t print_moves(const program *program, const schedule *schedule, ui
     while (end < schedule->count && !schedule->steps[end].runs && alike(program, step->to, schedule->steps[end].to) &&
            alike(program, step->from, schedule->steps[end].from))
         end++;
-    bool late = step->to.kind == IN_STATE && (step->from.kind == IN_RESULT || step->from.kind == IN_KEPT);
+    bool late = step->to.kind == IN_STATE && (step->from.kind == IN_RESULT || step->from.kind == IN_KEPT) &&
+                !program->values[step->from.index].written;
     for (uint32_t i = first; i < end; i++) {
         location to = schedule->steps[i].to;
         bytes += program->values[to.kind == IN_STATE ? program->cells[to.index].initial : to.index].bytes;

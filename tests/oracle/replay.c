@@ -74,7 +74,8 @@ static void move(const program *program, memory *memory, const schedule_step *st
     uint32_t bytes =
         program->values[step->to.kind == IN_STATE ? program->cells[step->to.index].initial : step->to.index].bytes;
     bool aside = step->to.kind == IN_ASIDE && step->from.kind == IN_STATE;
-    bool late = step->to.kind == IN_STATE && (step->from.kind == IN_RESULT || step->from.kind == IN_KEPT);
+    bool late = step->to.kind == IN_STATE && (step->from.kind == IN_RESULT || step->from.kind == IN_KEPT) &&
+                !program->values[step->from.index].written;
     if (aside || late) memory->copied += bytes;
     *word(memory, step->to) = *word(memory, step->from);
 }

@@ -162,7 +162,7 @@ static void expand_brings(searcher *searcher, uint32_t parent, const situation *
     for (uint32_t k = 0; k < layer->operand_count; k++) {
         uint32_t index = layer->operands[k].index;
         const elements *tensor = &searcher->program->tensors[index];
-        if (!situation_has(now, index) || situation_all_outside(now, index)) continue;
+        if (!situation_has(now, index) || situation_all_outside(now, index) || situation_shows(now, index)) continue;
         for (uint32_t p = 0; p < tensor->place_count; p++) {
             bool there = true;
             if (!tensor->places[p].whole) continue;

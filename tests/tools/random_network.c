@@ -174,13 +174,43 @@ static void add_compute(network *network, tensor_id x) {
     }
 }
 
-static tensor_id add_source(network *network, tensor_role role, uint32_t index) {
-    shape shape = random_shape(network);
+static tensor_id add_source(network *network, tensor_role role, uint32_t index, const shape *shape) {
     tensor_id tensor;
     char name[16];
     (void)snprintf(name, sizeof name, "%s%u", role == TENSOR_STATE ? "s" : "x", index);
-    require(network_add_tensor(network, name, role, DTYPE_F32, &shape, index, &tensor) == INSITU_OK);
+    require(network_add_tensor(network, name, role, DTYPE_F32, shape, index, &tensor) == INSITU_OK);
     return tensor;
+}
+
+static void add_state(network *network, const shape *shape) {
+    network_state *state;
+    tensor_id tensor = add_source(network, TENSOR_STATE, network->state_count, shape);
+    require(network_add_state(network, &state) == INSITU_OK);
+    *state = (network_state){.name = network->tensors[tensor.index].name, .tensor = tensor, .record = NONE};
+    shape_dense_strides(&network->symbols, shape, state->strides);
+}
+
+static void add_input(network *network, const shape *shape) {
+    network_input *input;
+    tensor_id tensor = add_source(network, TENSOR_INPUT, network->input_count, shape);
+    require(network_add_input(network, &input) == INSITU_OK);
+    *input = (network_input){.name = network->tensors[tensor.index].name, .tensor = tensor, .dtype = DTYPE_F32};
+    shape_dense_strides(&network->symbols, shape, input->strides);
+}
+
+static void add_mutation(network *network, uint32_t input, tensor_id next) {
+    network_mutation *mutation;
+    require(network_add_mutation(network, &mutation) == INSITU_OK);
+    *mutation = (network_mutation){input, next};
+}
+
+static void add_outputs(network *network, uint32_t count) {
+    static const char *const names[] = {"output.0", "output.1", "output.2"};
+    for (uint32_t i = 0; i < count; i++) {
+        network_output *output;
+        require(network_add_output(network, &output) == INSITU_OK);
+        *output = (network_output){.name = names[i], .kind = OUTPUT_TENSOR, .tensor = pick(network)};
+    }
 }
 
 network *random_network(uint64_t seed) {
@@ -188,19 +218,12 @@ network *random_network(uint64_t seed) {
     network *network;
     require(network_create(&network) == INSITU_OK);
     uint32_t states = 1 + random_below(3), inputs = 1 + random_below(2), layers = 2 + random_below(10);
-    for (uint32_t i = 0; i < states; i++) {
-        network_state *state;
-        tensor_id tensor = add_source(network, TENSOR_STATE, i);
-        require(network_add_state(network, &state) == INSITU_OK);
-        *state = (network_state){.name = network->tensors[tensor.index].name, .tensor = tensor, .record = NONE};
-        shape_dense_strides(&network->symbols, &network->tensors[tensor.index].shape, state->strides);
-    }
-    for (uint32_t i = 0; i < inputs; i++) {
-        network_input *input;
-        tensor_id tensor = add_source(network, TENSOR_INPUT, i);
-        require(network_add_input(network, &input) == INSITU_OK);
-        *input = (network_input){.name = network->tensors[tensor.index].name, .tensor = tensor, .dtype = DTYPE_F32};
-        shape_dense_strides(&network->symbols, &network->tensors[tensor.index].shape, input->strides);
+    for (uint32_t i = 0; i < states + inputs; i++) {
+        shape shape = random_shape(network);
+        if (i < states)
+            add_state(network, &shape);
+        else
+            add_input(network, &shape);
     }
     for (uint32_t i = 0; i < layers; i++) {
         uint32_t kind = random_below(7);
@@ -213,21 +236,98 @@ network *random_network(uint64_t seed) {
             add_compute(network, x);
     }
     for (uint32_t i = 0; i < states; i++) network->states[i].next = of_shape(network, &network->tensors[i].shape);
-    for (uint32_t i = 0; i < inputs; i++) {
-        network_mutation *mutation;
-        if (random_below(3) != 0) continue;
-        tensor_id next = of_shape(network, &network->tensors[network->inputs[i].tensor.index].shape);
-        require(network_add_mutation(network, &mutation) == INSITU_OK);
-        *mutation = (network_mutation){i, next};
+    for (uint32_t i = 0; i < inputs; i++)
+        if (random_below(3) == 0)
+            add_mutation(network, i, of_shape(network, &network->tensors[network->inputs[i].tensor.index].shape));
+    add_outputs(network, 1 + random_below(3));
+    return network;
+}
+
+/* ---- networks whose tensors cross ---- */
+
+/* A tensor of that shape, a late one more often than an early one. */
+static tensor_id pick_shaped(const network *network, const shape *shape) {
+    for (;;) {
+        tensor_id a = pick(network), b = pick(network);
+        if (b.index > a.index) a = b;
+        if (shape_same(&network->tensors[a.index].shape, shape)) return a;
     }
-    for (uint32_t i = 0, outputs = 1 + random_below(3); i < outputs; i++) {
-        network_output *output;
-        require(network_add_output(network, &output) == INSITU_OK);
-        *output = (network_output){.name = i == 0   ? "output.0"
-                                           : i == 1 ? "output.1"
-                                                    : "output.2",
-                                   .kind = OUTPUT_TENSOR,
-                                   .tensor = pick(network)};
+}
+
+static tensor_id slice_of(network *network, tensor_id x, int64_t start, int64_t end) {
+    attr attrs[] = {attr_of_sym(number(network, 0)), attr_of_sym(number(network, end)),
+                    attr_of_sym(number(network, start)), attr_of_sym(number(network, 1))};
+    return add(network, LAYER_SLICE, &x, 1, attrs);
+}
+
+/* A part of x is replaced by one of y, or x is moved on by it, or both are joined. */
+static void add_crossing(network *network, tensor_id x, tensor_id y) {
+    int64_t size = size_of(network, x, 0), part = 1 + random_below((uint32_t)size - 1);
+    int64_t from = random_below((uint32_t)(size - part + 1)), to = random_below((uint32_t)(size - part + 1));
+    attr attrs[4] = {attr_of_sym(number(network, 0)), {.kind = ATTR_KIND_NONE}};
+    tensor_id operands[] = {x, y};
+    switch (random_below(3)) {
+    case 0:
+        operands[1] = slice_of(network, y, from, from + part);
+        if (random_below(2)) attrs[1] = attr_of_sym(sym_bool(&network->symbols, true));
+        add(network, LAYER_SHIFT_UPDATE, operands, 2, attrs);
+        return;
+    case 1:
+        operands[0] = slice_of(network, y, size - part, size);
+        operands[1] = slice_of(network, x, 0, size - part);
+        add(network, LAYER_CONCAT, operands, 2, attrs);
+        return;
+    default:
+        operands[1] = slice_of(network, y, from, from + part);
+        attrs[1] = attr_of_sym(number(network, to + part));
+        attrs[2] = attr_of_sym(number(network, to));
+        attrs[3] = attr_of_sym(number(network, 1));
+        add(network, LAYER_SLICE_UPDATE, operands, 2, attrs);
     }
+}
+
+/* y and the largest of x along dimension 0, everywhere: all of x is read for each element. */
+static void add_spread(network *network, tensor_id x, tensor_id y) {
+    const shape shape = network->tensors[x.index].shape;
+    sym axis = number(network, 0);
+    attr reduce[] = {attr_of_list(&axis, 1),
+                     {.kind = ATTR_KIND_NONE},
+                     attr_of_sym(sym_bool(&network->symbols, true)),
+                     attr_of_op(OP_AMAX)};
+    tensor_id row = add(network, LAYER_REDUCE, &x, 1, reduce);
+    attr sizes = attr_of_list(shape.sizes, shape.rank);
+    tensor_id operands[] = {y, add(network, LAYER_EXPAND, &row, 1, &sizes)};
+    attr none = {.kind = ATTR_KIND_NONE}, add_op[] = {attr_of_op(OP_ADD), none, none};
+    add(network, LAYER_BINARY, operands, 2, add_op);
+}
+
+network *random_crossed_network(uint64_t seed) {
+    random_seed(seed);
+    network *network;
+    require(network_create(&network) == INSITU_OK);
+    shape shape = {.rank = 1 + random_below(2)};
+    for (uint32_t i = 0; i < shape.rank; i++) shape.sizes[i] = number(network, 2 + random_below(3));
+    uint32_t states = 1 + random_below(3), inputs = 1 + random_below(2), layers = 2 + random_below(6);
+    for (uint32_t i = 0; i < states; i++) add_state(network, &shape);
+    for (uint32_t i = 0; i < inputs; i++) add_input(network, &shape);
+    for (uint32_t i = 0; i < layers; i++) {
+        tensor_id x = pick_shaped(network, &shape), operands[] = {x, pick_shaped(network, &shape)};
+        attr none = {.kind = ATTR_KIND_NONE}, add_op[] = {attr_of_op(OP_ADD), none, none}, neg = attr_of_op(OP_NEG);
+        uint32_t kind = random_below(8);
+        if (kind < 3)
+            add_crossing(network, operands[0], operands[1]);
+        else if (kind < 5)
+            add(network, LAYER_BINARY, operands, 2, add_op);
+        else if (kind == 5)
+            add(network, LAYER_UNARY, operands, 1, &neg);
+        else if (kind == 6)
+            add_spread(network, x, operands[1]);
+        else if (random_below(3) == 0)
+            add(network, LAYER_COPY, operands, 1, NULL);
+    }
+    for (uint32_t i = 0; i < states; i++) network->states[i].next = pick_shaped(network, &shape);
+    for (uint32_t i = 0; i < inputs; i++)
+        if (random_below(2)) add_mutation(network, i, pick_shaped(network, &shape));
+    add_outputs(network, 1 + random_below(2));
     return network;
 }
