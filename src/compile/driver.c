@@ -7,10 +7,6 @@
 
 #include <insitu/program.h>
 
-/* A folded constant larger than this is computed by each call instead of being kept in the engine; so is one that would
- * keep the compilation waiting, at a few nanoseconds an element. */
-static const fold_limits folding = {.bytes = 16 << 20, .work = 1 << 27, .total = 1 << 29};
-
 struct insitu_program {
     archive_program *archive;
 };
@@ -162,24 +158,14 @@ static insitu_status shape_face(network *network, const insitu_compile_options *
     return target_check(target, first_written(network), diag);
 }
 
-static insitu_status optimise(network *network, insitu_diag *diag) {
-    TRY(network_fold_constants(network, evaluate_layer, NULL, &folding, diag));
-    TRY(network_recognise_runs(network, diag));
-    TRY(network_compute_parts(network, diag));
-    TRY(network_recognise_shifts(network, diag));
-    TRY(network_remove_dead(network, diag));
-    TRY(dump_network(network, diag));
-    return network_verify(network, diag);
-}
-
 static insitu_status make_plan(network *network, const insitu_compile_options *options, plan **out_plan,
                                insitu_diag *diag) {
     TRY(shape_face(network, options, diag));
-    TRY(optimise(network, diag));
-    plan_options plan_options = {.strict = options->strict,
-                                 .no_inplace = options->no_inplace || switch_on(SWITCH_NO_INPLACE)};
-    TRY(plan_build(network, &plan_options, out_plan, diag));
-    insitu_status status = dump_plan(*out_plan);
+    plan_options plan_options = {.no_inplace = options->no_inplace || switch_on(SWITCH_NO_INPLACE)};
+    TRY(compile_plan(network, &plan_options, options->strict, out_plan, diag));
+    insitu_status status = dump_network(network, diag);
+    if (status == INSITU_OK) status = network_verify(network, diag);
+    if (status == INSITU_OK) status = dump_plan(*out_plan);
     if (status == INSITU_OK) status = plan_verify(*out_plan, diag);
     if (status != INSITU_OK) plan_destroy(*out_plan);
     return status;

@@ -163,8 +163,20 @@ MUST_CHECK insitu_status network_verify(network *network, insitu_diag *diag);
 MUST_CHECK insitu_status network_recognise_runs(network *network, insitu_diag *diag);
 /* A state's new value that is a part of a computed one -> that part computed by itself */
 MUST_CHECK insitu_status network_compute_parts(network *network, insitu_diag *diag);
+/* The value that ends in place of start, from what its memory is given piece by piece. *out_changed false: some of it is not
+ * known piece by piece. */
+MUST_CHECK insitu_status network_assemble(network *network, tensor_id start, tensor_id next, bool *out_changed,
+                                          insitu_diag *diag);
 /* slice(concat(x, s)) -> shift_update */
 MUST_CHECK insitu_status network_recognise_shifts(network *network, insitu_diag *diag);
+/* A network as it was, for passes on trial. What they added stays in its arena. */
+typedef struct network_snapshot {
+    arena arena;
+    network network; /* its arrays are copies */
+} network_snapshot;
+MUST_CHECK insitu_status network_save(const network *network, network_snapshot *out);
+void network_restore(network *network, const network_snapshot *snapshot);
+void network_snapshot_release(network_snapshot *snapshot);
 /* Layers whose operands are constants are evaluated by run (a backend behind a function); states never are constants.
  * A layer stays as it is where its result is larger, it alone takes more work, or all take more together. */
 typedef struct fold_limits {

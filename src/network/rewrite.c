@@ -1,5 +1,6 @@
 /* What passes over a network change: a layer's definition, under the name of its result; and where added layers stand. */
 #include "network/network_int.h"
+#include <string.h>
 
 insitu_status network_redefine(network *network, layer_id id, layer_kind kind, const tensor_id *operands,
                                uint32_t operand_count, const attr *attrs, insitu_diag *diag) {
@@ -36,3 +37,41 @@ const layer *network_maker_of(const network *network, tensor_id tensor, layer_ki
     const layer *maker = network_layer_of(network, made->producer);
     return maker->kind == kind ? maker : NULL;
 }
+
+/* ---- undo ---- */
+
+/* Every array that passes change, and what it holds by now. */
+#define ARRAYS(X)                                                                                                      \
+    X(tensors, tensor_count)                                                                                           \
+    X(layers, layer_count)                                                                                             \
+    X(order, order_count)                                                                                              \
+    X(states, state_count)                                                                                             \
+    X(constants, constant_count)                                                                                       \
+    X(buffers, buffer_count)                                                                                           \
+    X(mutations, mutation_count)                                                                                       \
+    X(records, record_count)
+
+insitu_status network_save(const network *network, network_snapshot *out) {
+    arena_init(&out->arena);
+    out->network = *network;
+    insitu_status status = INSITU_OK;
+#define SAVE(array, count)                                                                                             \
+    if (status == INSITU_OK && network->count)                                                                         \
+        status = arena_copy(&out->arena, network->array, network->count * sizeof *network->array,                      \
+                            (void *)&out->network.array);
+    ARRAYS(SAVE)
+#undef SAVE
+    if (status != INSITU_OK) arena_release(&out->arena);
+    return status;
+}
+
+void network_restore(network *network, const network_snapshot *snapshot) {
+#define RESTORE(array, count)                                                                                          \
+    network->count = snapshot->network.count;                                                                          \
+    if (network->count)                                                                                                \
+        memcpy(network->array, snapshot->network.array, network->count * sizeof *network->array);
+    ARRAYS(RESTORE)
+#undef RESTORE
+}
+
+void network_snapshot_release(network_snapshot *snapshot) { arena_release(&snapshot->arena); }

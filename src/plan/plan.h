@@ -5,9 +5,10 @@
 #include "network/network.h"
 
 typedef struct plan_options {
-    bool strict;     /* a copied byte is an error */
     bool no_inplace; /* every update copies */
 } plan_options;
 MUST_CHECK insitu_status plan_build(network *network, const plan_options *options, plan **out_plan, insitu_diag *diag);
+/* Errors: UNSUPPORTED where state is copied, with the state and the reason. */
+MUST_CHECK insitu_status plan_require_in_place(const plan *plan, insitu_diag *diag);
 
 #endif

@@ -407,18 +407,6 @@ static insitu_status copy_step_names(plan *plan) {
     return INSITU_OK;
 }
 
-static insitu_status check_strict(planner *planner) {
-    const plan *plan = planner->plan;
-    if (!planner->options.strict) return INSITU_OK;
-    for (uint32_t i = 0; i < plan->report_count; i++) {
-        int64_t copied;
-        const report_row *row = &plan->report[i];
-        if (sym_constant(planner->pool, row->copied, &copied) && copied == 0) continue;
-        FAIL(planner->diag, INSITU_UNSUPPORTED, "strict: the update of '%s' copies state: %s", row->name, row->reason);
-    }
-    return INSITU_OK;
-}
-
 static insitu_status build(planner *planner) {
     const network *network = planner->network;
     plan *plan = planner->plan;
@@ -456,8 +444,7 @@ static insitu_status build(planner *planner) {
     TRY(copy_step_names(plan));
     TRY(compact_storages(planner));
     TRY(segments_build(planner));
-    TRY(sym_pool_status(planner->pool, planner->diag));
-    return check_strict(planner);
+    return sym_pool_status(planner->pool, planner->diag);
 }
 
 insitu_status plan_build(network *network, const plan_options *options, plan **out_plan, insitu_diag *diag) {

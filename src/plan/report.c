@@ -143,3 +143,13 @@ insitu_status report_build(planner *planner) {
     }
     return INSITU_OK;
 }
+
+insitu_status plan_require_in_place(const plan *plan, insitu_diag *diag) {
+    for (uint32_t i = 0; i < plan->report_count; i++) {
+        int64_t copied;
+        const report_row *row = &plan->report[i];
+        if (sym_constant(&plan->symbols, row->copied, &copied) && copied == 0) continue;
+        FAIL(diag, INSITU_UNSUPPORTED, "strict: the update of '%s' copies state: %s", row->name, row->reason);
+    }
+    return INSITU_OK;
+}

@@ -12,7 +12,7 @@
  * the schedule also where both agree.
  * Exit status 1 if more programs differ, 2 if one can't be read. */
 #include "oracle.h"
-#include "plan/plan.h"
+#include "compile/compile_int.h"
 #include "random_network.h"
 #include <inttypes.h>
 
@@ -56,7 +56,7 @@ static insitu_status planned_bytes(network *network, const options *options, int
     plan *plan;
     bindings bindings;
     *out_bytes = 0;
-    TRY(plan_build(network, &(plan_options){0}, &plan, diag));
+    TRY(compile_plan(network, &(plan_options){0}, false, &plan, diag));
     bind_symbols(options, &plan->symbols, &bindings);
     for (uint32_t i = 0; i < plan->report_count; i++) {
         sym_value copied;

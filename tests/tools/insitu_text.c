@@ -94,12 +94,13 @@ static insitu_status run_network_pass(const char *source, const char *name, text
 /* ---- plans ---- */
 
 static insitu_status make_plan(const char *source, const char *name, plan **out_plan, insitu_diag *diag) {
-    plan_options options = {.strict = strcmp(name, "strict") == 0, .no_inplace = strcmp(name, "no_inplace") == 0};
+    plan_options options = {.no_inplace = strcmp(name, "no_inplace") == 0};
     network *network;
     *out_plan = NULL;
     TRY(network_parse(source, &network, diag));
     insitu_status status = network_verify(network, diag);
     if (status == INSITU_OK) status = plan_build(network, &options, out_plan, diag);
+    if (status == INSITU_OK && strcmp(name, "strict") == 0) status = plan_require_in_place(*out_plan, diag);
     network_destroy(network);
     if (status == INSITU_OK) status = plan_verify(*out_plan, diag);
     return status;

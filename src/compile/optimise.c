@@ -1,0 +1,93 @@
+/* network -> plan. The network is rewritten as far as that always helps, and planned. Where the plan copies state, the new
+ * value of that state is written as what its memory is given piece by piece (network_assemble), and that plan is taken if
+ * it copies less. */
+#include "compile/compile_int.h"
+#include "plan/plan.h"
+
+/* A folded constant larger than this is computed by each call instead of being kept in the engine; so is one that would
+ * keep the compilation waiting, at a few nanoseconds an element. */
+static const fold_limits folding = {.bytes = 16 << 20, .work = 1 << 27, .total = 1 << 29};
+
+enum { MAX_TRIALS = 64 }; /* plans made of one network */
+
+static insitu_status rewrite(network *network, insitu_diag *diag) {
+    TRY(network_compute_parts(network, diag));
+    TRY(network_recognise_shifts(network, diag));
+    return network_remove_dead(network, diag);
+}
+
+static int64_t copied_bytes(const plan *plan, uint32_t row) {
+    int64_t bytes;
+    return sym_constant(&plan->symbols, plan->report[row].copied, &bytes) ? bytes : INT64_MAX;
+}
+
+static int64_t all_copied(const plan *plan) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < plan->report_count; i++)
+        if (!checked_add(sum, copied_bytes(plan, i), &sum)) return INT64_MAX;
+    return sum;
+}
+
+/* The old and new value of the report's row: states that change in their order, then inputs. */
+static bool find_final(const network *network, uint32_t row, tensor_id *out_start, tensor_id *out_next) {
+    for (uint32_t i = 0; i < network->state_count; i++) {
+        *out_start = network->states[i].tensor;
+        *out_next = network->states[i].next;
+        if (out_next->index != NONE && row-- == 0) return true;
+    }
+    for (uint32_t i = 0; i < network->input_count; i++)
+        for (uint32_t m = 0; m < network->mutation_count; m++) {
+            *out_start = network->inputs[i].tensor;
+            *out_next = network->mutations[m].next;
+            if (network->mutations[m].input == i && row-- == 0) return true;
+        }
+    return false;
+}
+
+/* *plan is replaced, and the network rewritten, if that saves copies; else both are as before. */
+static insitu_status try_pieces(network *network, uint32_t row, const plan_options *options, plan **plan_made,
+                                insitu_diag *diag) {
+    network_snapshot snapshot;
+    tensor_id start, next;
+    bool changed;
+    plan *better = NULL;
+    if (!find_final(network, row, &start, &next)) return INSITU_OK;
+    TRY(network_save(network, &snapshot));
+    insitu_status status = network_assemble(network, start, next, &changed, diag);
+    if (status == INSITU_OK && changed) status = rewrite(network, diag);
+    if (status == INSITU_OK && changed) status = plan_build(network, options, &better, diag);
+    if (better && all_copied(better) < all_copied(*plan_made)) {
+        plan_destroy(*plan_made);
+        *plan_made = better;
+    } else {
+        plan_destroy(better);
+        network_restore(network, &snapshot);
+    }
+    network_snapshot_release(&snapshot);
+    return status;
+}
+
+static insitu_status save_copies(network *network, const plan_options *options, plan **plan_made, insitu_diag *diag) {
+    uint32_t trials = 0;
+    for (uint32_t row = 0; row < (*plan_made)->report_count && trials < MAX_TRIALS; row++) {
+        if (copied_bytes(*plan_made, row) == 0) continue;
+        trials++;
+        TRY(try_pieces(network, row, options, plan_made, diag));
+    }
+    return INSITU_OK;
+}
+
+insitu_status compile_plan(network *network, const plan_options *options, bool strict, plan **out_plan,
+                           insitu_diag *diag) {
+    *out_plan = NULL;
+    TRY(network_fold_constants(network, evaluate_layer, NULL, &folding, diag));
+    TRY(network_recognise_runs(network, diag));
+    TRY(rewrite(network, diag));
+    TRY(plan_build(network, options, out_plan, diag));
+    insitu_status status = options->no_inplace ? INSITU_OK : save_copies(network, options, out_plan, diag);
+    if (status == INSITU_OK && strict) status = plan_require_in_place(*out_plan, diag);
+    if (status == INSITU_OK) return INSITU_OK;
+    plan_destroy(*out_plan);
+    *out_plan = NULL;
+    return status;
+}

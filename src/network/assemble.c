@@ -1,0 +1,296 @@
+/* A state's new value, written as what its memory is given piece by piece:
+ *     %c = concat(slice(%h, 4 to 6), slice(%h, 2 to 4), slice(%h, 0 to 2)), next "h" = %c
+ * becomes slice_update(slice_update(%h, slice(%h, 4 to 6) at 0), slice(%h, 0 to 2) at 4): what stays in its place is not
+ * mentioned, what comes from elsewhere is stored directly. Pieces that read what others overwrite come first where that is
+ * possible; in a cycle, those that are cheapest to set aside come last. */
+#include "network/pieces.h"
+
+typedef struct assembler {
+    network *network;
+    tensor_id start; /* the state's old value */
+    layer_id last;   /* the layer that makes the new one, and is redefined */
+    int64_t sizes[MAX_RANK], strides[MAX_RANK], elements;
+    uint32_t rank;
+    piece_list pieces;
+    bitset written; /* scratch */
+    insitu_diag *diag;
+} assembler;
+
+/* ---- which pieces, and in which order ---- */
+
+static bool stays(const assembler *assembler, const piece *piece) {
+    int64_t offset, from[MAX_LOOPS];
+    if (piece->source.index != assembler->start.index) return false;
+    piece_from(assembler->network, piece, &offset, from);
+    bool same = offset == piece->to_offset;
+    for (uint32_t j = 0; j < piece->loops; j++) same = same && from[j] == piece->to[j];
+    return same;
+}
+
+typedef struct walker { /* the elements of a piece, in the value (to) or in the source */
+    const piece *piece;
+    int64_t index[MAX_LOOPS], steps[MAX_LOOPS], at;
+} walker;
+
+static bool walker_next(walker *walker) {
+    for (uint32_t j = walker->piece->loops; j-- > 0;) {
+        walker->at += walker->steps[j];
+        if (++walker->index[j] < walker->piece->counts[j]) return true;
+        walker->at -= walker->steps[j] * walker->piece->counts[j];
+        walker->index[j] = 0;
+    }
+    return false;
+}
+
+/* Elements of the old value that the reader needs and the writer overwrites. */
+static bool overwrites(assembler *assembler, const piece *writer, const piece *reader) {
+    if (reader->source.index != assembler->start.index) return false;
+    walker to = {.piece = writer, .at = writer->to_offset}, from = {.piece = reader};
+    for (uint32_t j = 0; j < writer->loops; j++) to.steps[j] = writer->to[j];
+    piece_from(assembler->network, reader, &from.at, from.steps);
+    bitset *written = &assembler->written;
+    memset(written->words, 0, ((size_t)written->bits + 63) / 64 * sizeof *written->words);
+    do bitset_add(written, (uint32_t)to.at);
+    while (walker_next(&to));
+    do
+        if (bitset_has(written, (uint32_t)from.at)) return true;
+    while (walker_next(&from));
+    return false;
+}
+
+/* Selection: next is the piece whose writing costs the fewest elements that others still have to read. */
+static void sort_pieces(assembler *assembler) {
+    piece_list *list = &assembler->pieces;
+    for (uint32_t done = 0; done + 1 < list->count; done++) {
+        uint32_t best = done;
+        int64_t best_cost = INT64_MAX;
+        for (uint32_t i = done; i < list->count && best_cost > 0; i++) {
+            int64_t cost = 0;
+            for (uint32_t k = done; k < list->count; k++)
+                if (k != i && overwrites(assembler, &list->items[i], &list->items[k]))
+                    cost += piece_elements(&list->items[k]);
+            if (cost >= best_cost) continue;
+            best = i;
+            best_cost = cost;
+        }
+        piece next = list->items[best];
+        for (uint32_t i = best; i > done; i--) list->items[i] = list->items[i - 1];
+        list->items[done] = next;
+    }
+}
+
+/* ---- layers ---- */
+
+static insitu_status add(assembler *assembler, layer_kind kind, const tensor_id *operands, uint32_t count,
+                         const attr *attrs, tensor_id *out) {
+    const layer like = *network_layer_of(assembler->network, assembler->last);
+    return network_add_layer(assembler->network, kind, operands, count, attrs, like.name, like.source, out,
+                             assembler->diag);
+}
+
+static sym constant(assembler *assembler, int64_t value) { return sym_int(&assembler->network->symbols, value); }
+
+static insitu_status add_sized(assembler *assembler, layer_kind kind, uint32_t rank, const int64_t *sizes,
+                               tensor_id *tensor) {
+    sym list[MAX_RANK];
+    tensor_id operand = *tensor;
+    const shape *old = &network_tensor_of(assembler->network, operand)->shape;
+    bool same = old->rank == rank;
+    for (uint32_t i = 0; i < rank; i++) {
+        list[i] = constant(assembler, sizes[i]);
+        same = same && sym_same(old->sizes[i], list[i]);
+    }
+    if (same) return INSITU_OK;
+    attr attrs[] = {attr_of_list(list, rank)};
+    return add(assembler, kind, &operand, 1, attrs, tensor);
+}
+
+/* Does every loop count in one dimension, and every dimension by one loop? out_loop: of each dimension; NONE: it is fixed. */
+static bool is_sliced(const piece *piece, uint32_t *out_loop) {
+    uint32_t dims[MAX_LOOPS] = {0};
+    for (uint32_t k = 0; k < piece->rank; k++) {
+        out_loop[k] = NONE;
+        for (uint32_t j = 0; j < piece->loops; j++) {
+            if (piece->steps[k][j] == 0) continue;
+            if (out_loop[k] != NONE || dims[j]++) return false;
+            out_loop[k] = j;
+        }
+    }
+    return true;
+}
+
+/* The source's elements as a tensor with a dimension for each loop: slices, then a permutation and repetitions. */
+static insitu_status add_sliced(assembler *assembler, const piece *piece, const uint32_t *loop_of, tensor_id *out) {
+    network *network = assembler->network;
+    int64_t sizes[MAX_RANK], elements, kept[MAX_RANK], repeated[MAX_RANK];
+    uint32_t order[MAX_RANK], count = 0;
+    sym axes[MAX_RANK];
+    bool sorted = true, repeats = false;
+    const layer like = *network_layer_of(network, assembler->last);
+    *out = piece->source;
+    (void)pieces_sizes(network, piece->source, sizes, &elements);
+    for (uint32_t k = 0; k < piece->rank; k++) {
+        int64_t step = loop_of[k] == NONE ? 1 : piece->steps[k][loop_of[k]];
+        int64_t last = piece->base[k] + (loop_of[k] == NONE ? 0 : step * (piece->counts[loop_of[k]] - 1));
+        tensor_id x = *out;
+        if (loop_of[k] != NONE) order[count] = loop_of[k], kept[count++] = piece->counts[loop_of[k]];
+        if (piece->base[k] == 0 && last + 1 == sizes[k] && step == 1) continue;
+        TRY(network_add_slice(network, &like, x, k, constant(assembler, piece->base[k]),
+                              constant(assembler, last + 1), step, out, assembler->diag));
+    }
+    TRY(add_sized(assembler, LAYER_RESHAPE, count, kept, out));
+    uint32_t placed = 0; /* the loops in their order, those that repeat left out */
+    for (uint32_t j = 0; j < piece->loops; j++) {
+        uint32_t at = 0;
+        while (at < count && order[at] != j) at++;
+        repeated[j] = at < count ? piece->counts[j] : 1;
+        repeats |= at == count;
+        if (at == count) continue;
+        sorted &= at == placed;
+        axes[placed++] = constant(assembler, at);
+    }
+    attr attrs[] = {attr_of_list(axes, count)};
+    tensor_id x = *out;
+    if (!sorted) TRY(add(assembler, LAYER_PERMUTE, &x, 1, attrs, out));
+    if (!repeats) return INSITU_OK;
+    TRY(add_sized(assembler, LAYER_RESHAPE, piece->loops, repeated, out));
+    return add_sized(assembler, LAYER_EXPAND, piece->loops, piece->counts, out);
+}
+
+static insitu_status add_strided(assembler *assembler, layer_kind kind, const tensor_id *operands, uint32_t count,
+                                 const piece *piece, int64_t offset, const int64_t *strides, tensor_id *out) {
+    sym sizes[MAX_LOOPS], steps[MAX_LOOPS];
+    for (uint32_t j = 0; j < piece->loops; j++) {
+        sizes[j] = constant(assembler, piece->counts[j]);
+        steps[j] = constant(assembler, strides[j]);
+    }
+    attr attrs[] = {attr_of_sym(constant(assembler, offset)), attr_of_list(sizes, piece->loops),
+                    attr_of_list(steps, piece->loops)};
+    return add(assembler, kind, operands, count, attrs, out);
+}
+
+static insitu_status add_source(assembler *assembler, const piece *piece, tensor_id *out) {
+    uint32_t loop_of[MAX_RANK];
+    int64_t sizes[MAX_RANK], elements, offset, from[MAX_LOOPS];
+    if (is_sliced(piece, loop_of)) return add_sliced(assembler, piece, loop_of, out);
+    (void)pieces_sizes(assembler->network, piece->source, sizes, &elements);
+    tensor_id flat = piece->source;
+    TRY(add_sized(assembler, LAYER_RESHAPE, 1, &elements, &flat));
+    piece_from(assembler->network, piece, &offset, from);
+    return add_strided(assembler, LAYER_AS_STRIDED, &flat, 1, piece, offset, from, out);
+}
+
+/* Is the piece a slice of the value along one dimension? */
+static bool is_slice(const assembler *assembler, const piece *piece, uint32_t *out_dim, int64_t *out_step) {
+    uint32_t loop = 0;
+    int64_t rest = piece->to_offset;
+    *out_dim = NONE;
+    for (uint32_t k = 0; k < assembler->rank; k++) {
+        int64_t size = assembler->sizes[k], stride = assembler->strides[k];
+        bool takes = loop < piece->loops && piece->to[loop] % stride == 0 && size > 1;
+        bool whole = size == 1 || (takes && piece->to[loop] == stride && piece->counts[loop] == size);
+        if (whole) {
+            loop += size > 1;
+            continue;
+        }
+        if (*out_dim != NONE) return false;
+        *out_dim = k;
+        *out_step = 1;
+        /* One position of the dimension is no loop. */
+        int64_t inner = stride * size;
+        bool counts = takes && piece->to[loop] * (piece->counts[loop] - 1) < inner;
+        if (counts) *out_step = piece->to[loop++] / stride;
+        rest -= piece->to_offset / stride * stride;
+    }
+    return *out_dim != NONE && loop == piece->loops && rest == 0;
+}
+
+static insitu_status add_slice_update(assembler *assembler, const piece *piece, uint32_t dim, int64_t step,
+                                      tensor_id source, tensor_id *value) {
+    int64_t sizes[MAX_RANK], start = piece->to_offset / assembler->strides[dim], others = 1;
+    for (uint32_t k = 0; k < assembler->rank; k++) {
+        sizes[k] = assembler->sizes[k];
+        if (k != dim) others *= sizes[k];
+    }
+    sizes[dim] = piece_elements(piece) / others;
+    TRY(add_sized(assembler, LAYER_RESHAPE, assembler->rank, sizes, &source));
+    tensor_id operands[] = {*value, source};
+    attr attrs[] = {attr_of_sym(constant(assembler, dim)),
+                    attr_of_sym(constant(assembler, start + step * (sizes[dim] - 1) + 1)),
+                    attr_of_sym(constant(assembler, start)), attr_of_sym(constant(assembler, step))};
+    return add(assembler, LAYER_SLICE_UPDATE, operands, 2, attrs, value);
+}
+
+static insitu_status add_piece(assembler *assembler, const piece *piece, tensor_id *value) {
+    tensor_id source;
+    uint32_t dim;
+    int64_t step;
+    TRY(add_source(assembler, piece, &source));
+    if (piece_elements(piece) == assembler->elements && assembler->pieces.count == 1) {
+        bool dense = true;
+        int64_t stride = 1;
+        for (uint32_t j = piece->loops; j-- > 0; stride *= piece->counts[j]) dense &= piece->to[j] == stride;
+        if (dense) { /* all of the value, in its order */
+            *value = source;
+            return INSITU_OK;
+        }
+    }
+    if (is_slice(assembler, piece, &dim, &step)) {
+        TRY(add_sized(assembler, LAYER_RESHAPE, assembler->rank, assembler->sizes, value));
+        return add_slice_update(assembler, piece, dim, step, source, value);
+    }
+    TRY(add_sized(assembler, LAYER_RESHAPE, 1, &assembler->elements, value));
+    tensor_id operands[] = {*value, source};
+    return add_strided(assembler, LAYER_AS_STRIDED_UPDATE, operands, 2, piece, piece->to_offset, piece->to, value);
+}
+
+/* ---- the whole ---- */
+
+static insitu_status assemble(assembler *assembler) {
+    network *network = assembler->network;
+    uint32_t position = 0, first_added = network->order_count;
+    tensor_id value = assembler->start;
+    while (network->order[position].index != assembler->last.index) position++;
+    for (uint32_t i = 0; i < assembler->pieces.count; i++)
+        TRY(add_piece(assembler, &assembler->pieces.items[i], &value));
+    sym sizes[MAX_RANK];
+    for (uint32_t k = 0; k < assembler->rank; k++) sizes[k] = constant(assembler, assembler->sizes[k]);
+    attr attrs[] = {attr_of_list(sizes, assembler->rank)};
+    TRY(network_redefine(network, assembler->last, LAYER_RESHAPE, &value, 1, attrs, assembler->diag));
+    network_move_added(network, first_added, position);
+    return sym_pool_status(&network->symbols, assembler->diag);
+}
+
+insitu_status network_assemble(network *network, tensor_id start, tensor_id next, bool *out_changed,
+                               insitu_diag *diag) {
+    *out_changed = false;
+    const network_tensor *made = network_tensor_of(network, next);
+    if (made->role != TENSOR_RESULT) return INSITU_OK;
+    assembler *assembler = memory_alloc(sizeof *assembler);
+    if (!assembler) return INSITU_NOMEM;
+    *assembler = (struct assembler){.network = network, .start = start, .last = made->producer, .diag = diag};
+    arena scratch;
+    arena_init(&scratch);
+    insitu_status status = INSITU_OK;
+    piece_list *pieces = &assembler->pieces;
+    bool known = pieces_sizes(network, next, assembler->sizes, &assembler->elements) && assembler->elements > 0 &&
+                 pieces_find(network, next, pieces);
+    /* A piece of the value itself: what makes it is not followed. */
+    for (uint32_t i = 0; i < pieces->count; i++) known &= pieces->items[i].source.index != next.index;
+    if (known) {
+        assembler->rank = made->shape.rank;
+        int64_t stride = 1;
+        for (uint32_t k = assembler->rank; k-- > 0; stride *= assembler->sizes[k]) assembler->strides[k] = stride;
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < pieces->count; i++)
+            if (!stays(assembler, &pieces->items[i])) pieces->items[kept++] = pieces->items[i];
+        pieces->count = kept;
+        status = bitset_create(&scratch, (uint32_t)assembler->elements, &assembler->written);
+        if (status == INSITU_OK) sort_pieces(assembler);
+        if (status == INSITU_OK) status = assemble(assembler);
+        *out_changed = status == INSITU_OK;
+    }
+    arena_release(&scratch);
+    memory_free(assembler);
+    return status;
+}
