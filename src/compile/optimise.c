@@ -10,12 +10,6 @@ static const fold_limits folding = {.bytes = 16 << 20, .work = 1 << 27, .total =
 
 enum { MAX_TRIALS = 64 }; /* plans made of one network */
 
-static insitu_status rewrite(network *network, insitu_diag *diag) {
-    TRY(network_compute_parts(network, diag));
-    TRY(network_recognise_shifts(network, diag));
-    return network_remove_dead(network, diag);
-}
-
 static int64_t copied_bytes(const plan *plan, uint32_t row) {
     int64_t bytes;
     return sym_constant(&plan->symbols, plan->report[row].copied, &bytes) ? bytes : INT64_MAX;
@@ -54,7 +48,8 @@ static insitu_status try_pieces(network *network, uint32_t row, const plan_optio
     if (!find_final(network, row, &start, &next)) return INSITU_OK;
     TRY(network_save(network, &snapshot));
     insitu_status status = network_assemble(network, start, next, &changed, diag);
-    if (status == INSITU_OK && changed) status = rewrite(network, diag);
+    if (status == INSITU_OK && changed) status = network_compute_parts(network, diag);
+    if (status == INSITU_OK && changed) status = network_remove_dead(network, diag);
     if (status == INSITU_OK && changed) status = plan_build(network, options, &better, diag);
     if (better && all_copied(better) < all_copied(*plan_made)) {
         plan_destroy(*plan_made);
@@ -82,7 +77,9 @@ insitu_status compile_plan(network *network, const plan_options *options, bool s
     *out_plan = NULL;
     TRY(network_fold_constants(network, evaluate_layer, NULL, &folding, diag));
     TRY(network_recognise_runs(network, diag));
-    TRY(rewrite(network, diag));
+    TRY(network_compute_parts(network, diag));
+    TRY(network_recognise_shifts(network, diag));
+    TRY(network_remove_dead(network, diag));
     TRY(plan_build(network, options, out_plan, diag));
     insitu_status status = options->no_inplace ? INSITU_OK : save_copies(network, options, out_plan, diag);
     if (status == INSITU_OK && strict) status = plan_require_in_place(*out_plan, diag);

@@ -4,6 +4,7 @@
  *   %y = relu(%x), next "h" = slice(%y, 6 to 8)         ->  next "h" = relu(slice(%x, 6 to 8))
  *   %c = concat(%k, %new), next "k" = slice(%c, 3 to 8) ->  next "k" = concat(slice(%k, 3 to 5), %new)
  *   %y = cast(%x), next "h" = expand(%y)                ->  next "h" = cast(expand(%x))
+ *   %y = fill(0), next "h" = slice(%y, 6 to 8)          ->  next "h" = fill(0) of two elements
  * so in final values and in what is assembled into them; the value stays for its other readers, else it is dead. */
 #include "network/network_int.h"
 
@@ -84,6 +85,15 @@ static insitu_status push_to_operands(rewriter *rewriter, const view_chain *chai
     return redefine(rewriter, chain, maker.kind, operands, maker.operand_count, maker.attrs, first_added);
 }
 
+static insitu_status fill_part(rewriter *rewriter, const view_chain *chain) {
+    network *network = rewriter->network;
+    const layer *fill = network_layer_of(network, network_tensor_of(network, chain->base)->producer);
+    const layer *partial = network_layer_of(network, chain->views[chain->count - 1]);
+    const shape shape = network_tensor_of(network, partial->results[0])->shape;
+    attr attrs[] = {layer_attr(fill, ATTR_DTYPE), attr_of_list(shape.sizes, shape.rank), layer_attr(fill, ATTR_VALUE)};
+    return redefine(rewriter, chain, LAYER_FILL, NULL, 0, attrs, network->order_count);
+}
+
 /* ---- a slice of a concat ---- */
 
 typedef struct part_range { /* of one operand; start == end: nothing of it */
@@ -161,6 +171,7 @@ static insitu_status rewrite(rewriter *rewriter) {
     if (!find_chain(network, network->order[rewriter->position], &chain)) return INSITU_OK;
     const layer *maker = network_layer_of(network, network_tensor_of(network, chain.base)->producer);
     if (has_trait(maker->kind, TRAIT_ELEMENTWISE)) return push_to_operands(rewriter, &chain);
+    if (maker->kind == LAYER_FILL) return fill_part(rewriter, &chain);
     if (chain.count == 1 && maker->kind == LAYER_CONCAT &&
         cuts_parts(network, maker, network_layer_of(network, chain.views[0])))
         return push_to_parts(rewriter, &chain);

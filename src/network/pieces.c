@@ -3,6 +3,7 @@
  *     %r = slice_update(%x, %s) {dim=0, 2 to 4}     rows 0 to 6 of %r: rows 0 to 2 and 4 to 6 of %x, rows 0 to 2 of %s
  * A query that no such layer answers is a piece of that tensor. */
 #include "network/pieces.h"
+#include <string.h>
 
 enum { MAX_QUERIES = 512, MAX_PERIOD = 8 };
 
@@ -330,17 +331,63 @@ static void keep(finder *finder, const piece *query) {
         finder->failed = true;
         return;
     }
-    piece *kept = &found->items[found->count++];
-    *kept = *query;
-    uint32_t loops = 0; /* without loops that run once */
-    for (uint32_t j = 0; j < query->loops; j++) {
-        if (query->counts[j] == 1) continue;
-        kept->counts[loops] = query->counts[j];
-        kept->to[loops] = query->to[j];
-        for (uint32_t k = 0; k < query->rank; k++) kept->steps[k][loops] = query->steps[k][j];
-        loops++;
+    found->items[found->count++] = *query;
+}
+
+/* ---- merging ---- */
+
+/* b continues a along one loop; all else is the same. */
+static bool continues(const piece *a, const piece *b, uint32_t loop) {
+    if (b->to_offset != a->to_offset + a->to[loop] * a->counts[loop]) return false;
+    for (uint32_t k = 0; k < a->rank; k++)
+        if (b->base[k] != a->base[k] + a->steps[k][loop] * a->counts[loop]) return false;
+    return true;
+}
+
+static bool merge(piece *a, const piece *b) {
+    if (a->source.index != b->source.index || a->loops != b->loops) return false;
+    uint32_t differs = NONE;
+    for (uint32_t j = 0; j < a->loops; j++) {
+        if (a->to[j] != b->to[j]) return false;
+        for (uint32_t k = 0; k < a->rank; k++)
+            if (a->steps[k][j] != b->steps[k][j]) return false;
+        if (a->counts[j] == b->counts[j]) continue;
+        if (differs != NONE) return false;
+        differs = j;
     }
-    kept->loops = loops;
+    for (uint32_t j = differs == NONE ? 0 : differs; j < (differs == NONE ? a->loops : differs + 1); j++) {
+        bool after = continues(a, b, j);
+        if (!after && !continues(b, a, j)) continue;
+        if (!after) {
+            a->to_offset = b->to_offset;
+            memcpy(a->base, b->base, sizeof a->base);
+        }
+        a->counts[j] += b->counts[j];
+        return true;
+    }
+    return false;
+}
+
+static void merge_all(piece_list *list) {
+    for (uint32_t i = 0; i < list->count; i++)
+        for (uint32_t k = i + 1; k < list->count; k++)
+            if (merge(&list->items[i], &list->items[k])) {
+                list->items[k] = list->items[--list->count];
+                i = UINT32_MAX; /* from the start */
+                break;
+            }
+}
+
+static void drop_single_loops(piece *piece) {
+    uint32_t kept = 0;
+    for (uint32_t j = 0; j < piece->loops; j++) {
+        if (piece->counts[j] == 1) continue;
+        piece->counts[kept] = piece->counts[j];
+        piece->to[kept] = piece->to[j];
+        for (uint32_t k = 0; k < piece->rank; k++) piece->steps[k][kept] = piece->steps[k][j];
+        kept++;
+    }
+    piece->loops = kept;
 }
 
 bool pieces_find(const network *network, tensor_id value, piece_list *out) {
@@ -366,6 +413,8 @@ bool pieces_find(const network *network, tensor_id value, piece_list *out) {
         keep(finder, &query);
     }
     bool done = !finder->failed;
+    merge_all(out);
+    for (uint32_t i = 0; i < out->count; i++) drop_single_loops(&out->items[i]);
     memory_free(finder);
     return done;
 }

@@ -200,6 +200,8 @@ static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const pla
         sym size = sym_int(planner->pool, dtype_size(results[0].type.dtype));
         sym moved = sym_sub(planner->pool, step.state_written, sym_mul(planner->pool, added, size));
         step.state_moved = sym_max(planner->pool, moved, zero(planner));
+        sym stored = sym_sub(planner->pool, step.state_written, step.state_moved);
+        if (is_computed(planner, layer->operands[1], &operands[1])) step.state_copied = stored;
     }
     if (layer->kind == LAYER_ITEM) emitter->check_step = planner->plan->step_count;
     return finish_step(emitter, step, results, layer->result_count, operands, layer->operand_count);
