@@ -2,17 +2,13 @@
 #ifndef COMPILE_INT_H
 #define COMPILE_INT_H
 
+#include "compile/optimise.h"
 #include "graph/graph.h"
 #include "network/network.h"
-#include "plan/plan.h"
 
 /* A network_evaluate_fn: runs one layer whose operands are constants on the CPU, by a plan of its own. */
 insitu_status evaluate_layer(void *user, const network *network, layer_id layer, void *out_bytes, size_t size,
                              insitu_diag *diag);
-
-/* Rewrites the network and plans it. strict: an error if anything is copied. */
-MUST_CHECK insitu_status compile_plan(network *network, const plan_options *options, bool strict, plan **out_plan,
-                                      insitu_diag *diag);
 
 typedef struct target {
     const char *name;

@@ -135,8 +135,8 @@ static insitu_status add_sliced(assembler *assembler, const piece *piece, const 
         tensor_id x = *out;
         if (loop_of[k] != NONE) order[count] = loop_of[k], kept[count++] = piece->counts[loop_of[k]];
         if (piece->base[k] == 0 && last + 1 == sizes[k] && step == 1) continue;
-        TRY(network_add_slice(network, &like, x, k, constant(assembler, piece->base[k]),
-                              constant(assembler, last + 1), step, out, assembler->diag));
+        TRY(network_add_slice(network, &like, x, k, constant(assembler, piece->base[k]), constant(assembler, last + 1),
+                              step, out, assembler->diag));
     }
     TRY(add_sized(assembler, LAYER_RESHAPE, count, kept, out));
     uint32_t placed = 0; /* the loops in their order, those that repeat left out */

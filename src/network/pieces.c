@@ -187,8 +187,8 @@ static bool ask_slice_update(finder *finder, const layer *layer, const piece *qu
     if (!cut_range(query, (uint32_t)dim, start, end, &cut)) return false;
     push_for(finder, cut.before, layer->operands[0]);
     push_for(finder, cut.after, layer->operands[0]);
-    return piece_elements(&cut.inside) == 0 || cut_lattice(finder, &cut.inside, (uint32_t)dim, start, step,
-                                                           layer->operands[0], layer->operands[1]);
+    return piece_elements(&cut.inside) == 0 ||
+           cut_lattice(finder, &cut.inside, (uint32_t)dim, start, step, layer->operands[0], layer->operands[1]);
 }
 
 static bool ask_shift_update(finder *finder, const layer *layer, const piece *query) {

@@ -68,8 +68,7 @@ insitu_status network_save(const network *network, network_snapshot *out) {
 void network_restore(network *network, const network_snapshot *snapshot) {
 #define RESTORE(array, count)                                                                                          \
     network->count = snapshot->network.count;                                                                          \
-    if (network->count)                                                                                                \
-        memcpy(network->array, snapshot->network.array, network->count * sizeof *network->array);
+    if (network->count) memcpy(network->array, snapshot->network.array, network->count * sizeof *network->array);
     ARRAYS(RESTORE)
 #undef RESTORE
 }

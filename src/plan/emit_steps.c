@@ -150,7 +150,8 @@ static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_ope
         if (!layout_part(planner->pool, planner->network, layer, i, &result->type, &part.type))
             FAIL(planner->diag, INSITU_INTERNAL, "'%s' has no part %u", layer->name, i);
         plan_operand source = operand_of(planner, index, i);
-        bool copied = is_written(planner, result) && is_computed(planner, layer->operands[i], &source);
+        bool copied = layer->kind == LAYER_CONCAT && is_written(planner, result) &&
+                      is_computed(planner, layer->operands[i], &source);
         sym bytes = copied ? layout_bytes(planner->pool, &part.type) : zero(planner);
         TRY(emit_copy(emitter, part, source, layer->name, layer->source, bytes, zero(planner)));
     }
@@ -200,8 +201,6 @@ static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const pla
         sym size = sym_int(planner->pool, dtype_size(results[0].type.dtype));
         sym moved = sym_sub(planner->pool, step.state_written, sym_mul(planner->pool, added, size));
         step.state_moved = sym_max(planner->pool, moved, zero(planner));
-        sym stored = sym_sub(planner->pool, step.state_written, step.state_moved);
-        if (is_computed(planner, layer->operands[1], &operands[1])) step.state_copied = stored;
     }
     if (layer->kind == LAYER_ITEM) emitter->check_step = planner->plan->step_count;
     return finish_step(emitter, step, results, layer->result_count, operands, layer->operand_count);

@@ -107,9 +107,10 @@ static insitu_status describe_parts(planner *planner, const final_value *final, 
         if (sym_constant(planner->pool, step->state_copied, &copied) && copied == 0) continue;
         if (step->result_count == 0 || step->results[0].storage != final->place.storage) continue;
         const char *open = *step->source ? " (" : "", *close = *step->source ? ")" : "";
-        return arena_printf(&planner->plan->arena, out_text,
-                            "what %s%s%s%s stores is computed in another layout, or is a part of what is computed",
-                            step->name, open, step->source, close);
+        return arena_printf(
+            &planner->plan->arena, out_text,
+            "a part that %s%s%s%s joins is computed in another layout, or is itself a part of what is computed",
+            step->name, open, step->source, close);
     }
     return INSITU_OK;
 }

@@ -12,7 +12,7 @@
  * the schedule also where both agree.
  * Exit status 1 if more programs differ, 2 if one can't be read. */
 #include "oracle.h"
-#include "compile/compile_int.h"
+#include "compile/optimise.h"
 #include "random_network.h"
 #include <inttypes.h>
 
