@@ -30,6 +30,11 @@ typedef struct searcher {
     uint8_t *scratch; /* need, busy, owner, and one situation */
 } searcher;
 
+/* Of need, busy and owner; a situation may follow. */
+static size_t scratch_size(const program *program) {
+    return ((program->cell_count + 1) * (sizeof(uint32_t) + 1) + program->value_count + 7) / 8 * 8;
+}
+
 static situation view(searcher *searcher, uint8_t *bytes, schedule *log) {
     const program *program = searcher->program;
     size_t cells = program->cell_count;
@@ -107,7 +112,7 @@ static bool apply(situation *now, const decision *decision) {
 /* Tries a decision in a copy of the node. *out_cost: what it costs; false: impossible. */
 static bool try_decision(searcher *searcher, uint32_t parent, decision decision, bool add, uint32_t *out_cost) {
     const program *program = searcher->program;
-    uint8_t *bytes = searcher->scratch + (program->cell_count + 1) * (sizeof(uint32_t) + 1) + program->value_count + 8;
+    uint8_t *bytes = searcher->scratch + scratch_size(program);
     memcpy(bytes, searcher->states + parent * searcher->size, searcher->size);
     situation now = view(searcher, bytes, NULL);
     if (!apply(&now, &decision)) return false;
@@ -238,8 +243,7 @@ void search(const program *program, uint32_t node_limit, arena *arena, search_re
     searcher.heap = calloc(node_limit, sizeof *searcher.heap);
     searcher.hashes = calloc(searcher.bucket_count, sizeof *searcher.hashes);
     searcher.costs = calloc(searcher.bucket_count, sizeof *searcher.costs);
-    size_t scratch = (cells + 1) * (sizeof(uint32_t) + 1) + program->value_count + 8 + searcher.size;
-    searcher.scratch = calloc(1, scratch);
+    searcher.scratch = calloc(1, scratch_size(program) + searcher.size);
     if (!searcher.states || !searcher.nodes || !searcher.heap || !searcher.hashes || !searcher.costs ||
         !searcher.scratch)
         abort();
