@@ -11,8 +11,8 @@
  * 7", "crossed 7" or the file). --at-most N: how many others may differ. --quiet: the last line alone. --schedules: print
  * the schedule also where both agree.
  * Exit status 1 if more programs differ, 2 if one can't be read. */
-#include "oracle.h"
 #include "compile/optimise.h"
+#include "oracle.h"
 #include "random_network.h"
 #include <inttypes.h>
 

@@ -269,12 +269,12 @@ static void keep_below(program *program, uint32_t tensor, const bool *chain, boo
     if (stores) keep_tensor(program, tensor);
 }
 
-/* What shift_updates in the chain store, and what the program makes for that. */
+/* What updates in the chain store, and what the program makes for that. */
 static void find_written(program *program, const bool *chain, bool *seen) {
     for (uint32_t i = 0; i < program->network->order_count; i++) {
         uint32_t index = program->network->order[i].index;
         const layer *layer = &program->network->layers[index];
-        if (!chain[index] || layer->kind != LAYER_SHIFT_UPDATE) continue;
+        if (!chain[index] || !(layer_info_of(layer->kind)->traits & TRAIT_UPDATE)) continue;
         const elements *source = &program->tensors[layer->operands[1].index];
         for (uint32_t k = 0; k < source->count; k++) program->values[source->values[k]].written = true;
         keep_below(program, layer->operands[1].index, chain, seen);

@@ -19,7 +19,7 @@
  *   With "pieces", elementwise layers read element by element and gather nothing.
  * - Let an elementwise layer write element i over element i of its operands. Any other layer's result must not overlap what
  *   it reads. Updates at positions that depend on data (index_update, scatter_update) work in their operand's cells, or
- *   copy the operand; mask_update is elementwise. What a shift_update stores is written by the layer, wherever its source lies.
+ *   copy the operand; mask_update is elementwise. What an update stores is written by the layer, wherever its source lies.
  * - Move elements at any time and in any number, into cells where they end, or where an operand shall be read that is no view
  *   of a state yet: for free from inputs, constants, fills and state tensors (also within one: shifts, and permutations but for
  *   one element a cycle), and from what was set aside; as copied bytes where the program computes the value but it was built
@@ -50,7 +50,7 @@ typedef struct value {
     uint32_t tensor, element; /* where it is made */
     uint32_t compute, result; /* COMPUTED */
     bool kept;                /* the program itself stores it outside states */
-    bool written;             /* a shift_update stores it into a state from wherever it is */
+    bool written;             /* an update stores it into a state from wherever it is */
 } value;
 
 typedef struct place { /* where each element of a tensor lies: cells */
