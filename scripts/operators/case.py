@@ -24,6 +24,7 @@ class Case:
     ulp: results may differ by so many units in the last place of their dtype (0: same bits, but for NaN's).
     scale: of what the units are: None, each number's own; a number, at least that; "max", the largest of the result.
     zeros: the sign of a zero counts.
+    train_only: run_decompositions({}) gives a program that computes something else.
     """
     name: str              # operator and form; dtypes follow after "/"
     fn: Callable[..., Any]
@@ -31,6 +32,7 @@ class Case:
     ulp: float = 0
     scale: Any = None
     zeros: bool = True
+    train_only: bool = False
 
 
 def named(operator, *dtypes):

@@ -158,7 +158,8 @@ class Comparison:
                 works.append(Work(case, [as_tensor(leaf) for leaf in leaves]))
             except REFUSALS:
                 pass
-        self.compare_works(works, self.forms)
+        self.compare_works([work for work in works if not work.case.train_only], self.forms)
+        self.compare_works([work for work in works if work.case.train_only and "train" in self.forms], ["train"])
 
     def export(self, works):
         pack = Pack(works)

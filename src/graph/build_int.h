@@ -9,6 +9,7 @@ typedef struct builder {
     const archive_program *program;
     arena scratch;
     map expressions; /* saved text -> id of the expression */
+    bool has_device; /* the graph's has been set */
     insitu_diag *diag;
 } builder;
 

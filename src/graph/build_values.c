@@ -55,6 +55,15 @@ insitu_status scope_open(builder *builder, const archive_graph *saved, graph *gr
     return INSITU_OK;
 }
 
+/* The first tensor decides; another kind of device makes it OTHERS. */
+static void note_device(builder *builder, graph *root, const char *type) {
+    graph_device device = strcmp(type, "cpu") == 0    ? GRAPH_ON_CPU
+                          : strcmp(type, "cuda") == 0 ? GRAPH_ON_CUDA
+                                                      : GRAPH_ON_OTHERS;
+    root->device = builder->has_device && root->device != device ? GRAPH_ON_OTHERS : device;
+    builder->has_device = true;
+}
+
 insitu_status define_value(scope *scope, uint32_t saved, value_id *out_value) {
     builder *builder = scope->builder;
     const archive_value *value = &scope->saved->values[saved];
@@ -63,6 +72,7 @@ insitu_status define_value(scope *scope, uint32_t saved, value_id *out_value) {
     case ARCHIVE_TENSOR: {
         tensor_type type;
         TRY(build_type(builder, scope->graph->symbols, value->name, &value->tensor, &type));
+        note_device(builder, scope->graph->root, value->tensor.device.type);
         TRY(graph_add_tensor(scope->graph, value->name, &type, out_value));
         break;
     }

@@ -99,6 +99,7 @@ static insitu_status clone_weights(const graph *source, graph *copy) {
 
 static insitu_status clone_graph(const graph *source, graph *copy, uint32_t depth) {
     copy->functional = source->functional;
+    copy->device = source->device;
     TRY(clone_values(source, copy));
     TRY(clone_nodes(source, copy, depth));
     TRY(clone_interface(source, copy, depth));

@@ -108,6 +108,9 @@ typedef struct graph_assert { /* from guards_code that can be read; assertions i
     const char *message;
 } graph_assert;
 
+/* The kind of device that tensors were recorded on. Insitu computes the same on all. */
+typedef enum graph_device { GRAPH_ON_CPU, GRAPH_ON_CUDA, GRAPH_ON_OTHERS /* another kind, or several */ } graph_device;
+
 struct graph {
     arena arena;       /* empty in a subgraph: allocate with graph_arena */
     graph *root;       /* the outermost graph, whose arena owns its subgraphs; of that one itself */
@@ -128,8 +131,9 @@ struct graph {
     uint32_t record_count;
     graph_assert *asserts;
     uint32_t assert_count;
-    bool functional; /* no node mutates: the decomposed form, or after functionalize */
-    map names;       /* value name -> index */
+    graph_device device; /* of the outermost graph */
+    bool functional;     /* no node mutates: the decomposed form, or after functionalize */
+    map names;           /* value name -> index */
 };
 
 MUST_CHECK insitu_status graph_create(graph **out_graph);

@@ -277,6 +277,10 @@ insitu_status parse_body(parser *parser, graph *graph) {
     bool outermost = graph->root == graph;
     if (!take_word(parser, "graph")) return parse_fault(parser, "'graph' expected at '%.20s'", parser->at);
     graph->functional = take_word(parser, "functional");
+    if (outermost && take_word(parser, "on"))
+        graph->device = take_word(parser, "cuda") ? GRAPH_ON_CUDA : GRAPH_ON_OTHERS;
+    if (graph->device == GRAPH_ON_OTHERS && !take_word(parser, "others"))
+        return parse_fault(parser, "'cuda' or 'others' expected at '%.20s'", parser->at);
     TRY(expect_char(parser, '{'));
     parser->graph = graph;
     for (skip_blank(parser); *parser->at != '}'; skip_blank(parser)) {

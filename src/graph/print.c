@@ -17,7 +17,7 @@
  *       output %slice_1 user 0
  *     }
  *
- * body      := "graph" ["functional"] "{" line* "}"; symbols, asserts, records, weights, inputs, nodes, outputs
+ * body      := "graph" ["functional"] ["on" ("cuda" | "others")] "{" line* "}"; symbols, asserts, records, weights, inputs, nodes, outputs
  * symbol    := "symbol" NAME ":" ("int" "[" INT|"-oo" "," INT|"oo" "]" | "float" | "bool")
  * assert    := "assert" EXPR "," STRING
  * record    := "record" STRING ":" DTYPE INT "bytes"
@@ -308,7 +308,8 @@ static void print_body(const graph *graph, text *out, uint32_t depth) {
         text_printf(out, "graph { ... }");
         return;
     }
-    text_printf(out, graph->functional ? "graph functional {" : "graph {");
+    static const char *const devices[] = {"", " on cuda", " on others"};
+    text_printf(out, "graph%s%s {", graph->functional ? " functional" : "", devices[graph->device]);
     print_storage(&printer);
     for (uint32_t i = 0; i < graph->input_count; i++) {
         begin_line(&printer);

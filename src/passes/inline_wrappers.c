@@ -1,9 +1,9 @@
-/* inline_wrappers: grad-mode and disabled autocast regions are replaced by their bodies.
+/* inline_wrappers: grad-mode and autocast regions are replaced by their bodies.
  *
  * In: nodes higher_order.wrap_with_set_grad_enabled and wrap_with_autocast, whose subgraphs may write their operands.
  * Out: none of them; the body's nodes stand in the outer graph, in place of the wrapper, with names made unique. The
  * body's inputs become the operands, the wrapper's results the body's outputs. Wrappers in wrappers and in other
- * subgraphs are inlined too. An enabled autocast region changes what operators compute: a refusal stands before its body.
+ * subgraphs are inlined too. In an enabled autocast region the operands of operators are cast (autocast.c).
  *
  *     %y: f32[4] = higher_order.wrap_with_set_grad_enabled(false, graph {... %c = aten.cos.default(%x) ...}, %v)
  *     -> %c: f32[4] = aten.cos.default(%v), and %y becomes %c
@@ -11,13 +11,47 @@
  * Needs nothing; keeps everything. */
 #include "passes/passes_int.h"
 
+/* What autocast holds where a wrapper stands that came out of another one, by node. */
+typedef struct regions {
+    autocast *autocasts;
+    uint32_t count, capacity;
+    arena *arena;
+} regions;
+
 typedef struct inliner {
     graph *outer;
     const graph *body;
     value_id *renamed; /* by the body's value: the outer graph's */
     insitu_diag *diag;
     const char *wrapper;
+    autocast autocast; /* what holds in the body */
+    regions *regions;
 } inliner;
+
+enum { GRAD_BODY = 1, AUTOCAST_BODY = 4 };
+/* Where the body stands among a wrapper's arguments, NONE if node is no wrapper. */
+static uint32_t body_position(const graph_node *node) {
+    if (target_is(node, "higher_order.wrap_with_set_grad_enabled")) return GRAD_BODY;
+    if (target_is(node, "higher_order.wrap_with_autocast")) return AUTOCAST_BODY;
+    return NONE;
+}
+
+static insitu_status remember_autocast(regions *regions, node_id node, const autocast *held) {
+    if (!held->enabled) return INSITU_OK;
+    uint32_t before = regions->count;
+    if (node.index >= before) {
+        TRY(arena_grow(regions->arena, &regions->autocasts, &regions->capacity, (size_t)node.index + 1,
+                       sizeof(autocast)));
+        regions->count = node.index + 1;
+        for (uint32_t i = before; i < regions->count; i++) regions->autocasts[i] = (autocast){0};
+    }
+    regions->autocasts[node.index] = *held;
+    return INSITU_OK;
+}
+
+static autocast held_at(const regions *regions, node_id node) {
+    return node.index < regions->count ? regions->autocasts[node.index] : (autocast){0};
+}
 
 static insitu_status copy_arg(const inliner *inliner, const graph_arg *from, uint32_t depth, graph_arg *out_arg) {
     *out_arg = *from;
@@ -59,14 +93,11 @@ static insitu_status copy_node(const inliner *inliner, const graph_node *from) {
     node->arg_count = from->arg_count;
     node->arg_names = from->arg_names;
     for (uint32_t i = 0; i < from->arg_count; i++) TRY(copy_arg(inliner, &from->args[i], 0, &node->args[i]));
+    if (body_position(node) != NONE)
+        TRY(remember_autocast(inliner->regions, made, &inliner->autocast));
+    else
+        TRY(autocast_operands(inliner->outer, made, &inliner->autocast, inliner->diag));
     return graph_append(inliner->outer, made);
-}
-
-/* Where the body stands among a wrapper's arguments, NONE if node is no wrapper. */
-static uint32_t body_position(const graph_node *node) {
-    if (target_is(node, "higher_order.wrap_with_set_grad_enabled")) return 1;
-    if (target_is(node, "higher_order.wrap_with_autocast")) return 4;
-    return NONE;
 }
 
 static insitu_status check_wrapper(const graph_node *node, uint32_t position, insitu_diag *diag) {
@@ -79,14 +110,6 @@ static insitu_status check_wrapper(const graph_node *node, uint32_t position, in
         FAIL(diag, INSITU_FORMAT, "%s passes %u operands to a body of %u inputs and takes %u results of its %u outputs",
              text, node->arg_count - position - 1, body->input_count, node->result_count, body->output_count);
     return INSITU_OK;
-}
-
-static insitu_status refuse_autocast(graph *graph, const graph_node *node, uint32_t position) {
-    if (position != 4 || !arg_bool(graph, &node->args[2], true)) return INSITU_OK;
-    const refusal refusal = {.node = node,
-                             .reason = "enables autocast, which changes the dtypes that operators compute in; "
-                                       "run_decompositions({}) makes the casts explicit"};
-    return emit_refused(graph, &refusal);
 }
 
 static insitu_status bind_inputs(const inliner *inliner, const graph_node *node, uint32_t position) {
@@ -103,15 +126,19 @@ static insitu_status bind_inputs(const inliner *inliner, const graph_node *node,
 }
 
 /* Replaces the wrapper by its body. results[k]: what took the place of the k-th result, where that is a tensor. */
-static insitu_status inline_node(graph *outer, node_id wrapper, uint32_t position, arena *scratch, insitu_diag *diag,
+static insitu_status inline_node(graph *outer, node_id wrapper, regions *regions, insitu_diag *diag,
                                  value_id *results) {
     const graph_node node = *graph_node_of(outer, wrapper);
+    uint32_t position = body_position(&node);
     char text[NODE_TEXT_SIZE];
     inliner inliner = {.outer = outer,
                        .body = node.args[position].graph,
                        .diag = diag,
-                       .wrapper = node_text(&node, text, sizeof(text))};
-    TRY(arena_array(scratch, inliner.body->value_count, sizeof(value_id), &inliner.renamed));
+                       .wrapper = node_text(&node, text, sizeof(text)),
+                       .autocast = held_at(regions, wrapper),
+                       .regions = regions};
+    if (position == AUTOCAST_BODY) TRY(autocast_enter(outer, &node, diag, &inliner.autocast));
+    TRY(arena_array(regions->arena, inliner.body->value_count, sizeof(value_id), &inliner.renamed));
     for (uint32_t i = 0; i < inliner.body->value_count; i++) inliner.renamed[i] = NO_VALUE;
     TRY(bind_inputs(&inliner, &node, position));
     for (uint32_t i = 0; i < inliner.body->order_count; i++)
@@ -140,7 +167,7 @@ static insitu_status replace_results(graph *graph, arena *scratch, const replace
 }
 
 /* One level of wrappers: those that stood in the order before. */
-static insitu_status inline_level(graph *graph, pass_context *context, bool *out_found) {
+static insitu_status inline_level(graph *graph, regions *regions, pass_context *context, bool *out_found) {
     node_id *order = graph->order;
     uint32_t count = graph->order_count, replaced_count = 0, replaced_capacity = 0;
     replaced *pairs = NULL;
@@ -158,10 +185,9 @@ static insitu_status inline_level(graph *graph, pass_context *context, bool *out
             continue;
         }
         TRY(check_wrapper(&node, position, context->diag));
-        TRY(refuse_autocast(graph, &node, position));
         value_id *results;
         TRY(arena_array(context->scratch, node.result_count, sizeof(value_id), &results));
-        TRY(inline_node(graph, order[i], position, context->scratch, context->diag, results));
+        TRY(inline_node(graph, order[i], regions, context->diag, results));
         TRY(arena_grow(context->scratch, &pairs, &replaced_capacity, (size_t)replaced_count + node.result_count,
                        sizeof(replaced)));
         for (uint32_t j = 0; j < node.result_count; j++)
@@ -172,9 +198,10 @@ static insitu_status inline_level(graph *graph, pass_context *context, bool *out
 
 static insitu_status inline_graph(graph *graph, uint32_t depth, pass_context *context, bool *out_changed) {
     bool found = true;
+    regions regions = {.arena = context->scratch};
     for (uint32_t level = 0; found; level++) {
         if (level == MAX_NESTING) FAIL(context->diag, INSITU_FORMAT, "regions are nested deeper than %d", MAX_NESTING);
-        TRY(inline_level(graph, context, &found));
+        TRY(inline_level(graph, &regions, context, &found));
         *out_changed = *out_changed || found;
     }
     return for_each_subgraph(graph, depth, context, inline_graph, out_changed);

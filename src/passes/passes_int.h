@@ -52,6 +52,19 @@ typedef struct refusal {
 } refusal;
 MUST_CHECK insitu_status emit_refused(graph *graph, const refusal *refusal);
 
+/* ---- autocast (autocast.c) ---- */
+typedef struct autocast { /* what holds where a node stands */
+    bool enabled;
+    dtype low; /* the region's dtype */
+} autocast;
+/* Makes *state what holds in a region (a wrap_with_autocast node) that stands where *state held. A region that can't be
+ * followed is refused. Errors: FORMAT. */
+MUST_CHECK insitu_status autocast_enter(graph *graph, const graph_node *region, insitu_diag *diag, autocast *state);
+/* Casts the operands of a node that isn't in the order yet; an operator that can't be followed is refused. */
+MUST_CHECK insitu_status autocast_operands(graph *graph, node_id node, const autocast *state, insitu_diag *diag);
+/* Operators with a rule, sorted; NULL past the last. For tests of the table. */
+const char *autocast_row(uint32_t index);
+
 /* ---- facts about nodes (node_facts.c) ---- */
 bool target_is(const graph_node *node, const char *target);
 /* The operator's name without namespace and overload ("slice" of "aten.slice.Tensor"), written to buffer. */

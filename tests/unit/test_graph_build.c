@@ -23,11 +23,15 @@ enum { X, Y, N, B, R, TWICE, VALUE_COUNT };
 static const archive_sym X_SIZES[] = {EXPRESSION(S77), INT(4)}, X_STRIDES[] = {INT(4), INT(1)};
 static const archive_sym Y_SIZES[] = {EXPRESSION("Mul(Integer(2), " S77 ")")}, ONE[] = {INT(1)}, FOUR[] = {INT(4)};
 static const archive_value VALUES[VALUE_COUNT] = {
-    [X] = {"x", ARCHIVE_TENSOR, .tensor = {.dtype = DTYPE_F32, .rank = 2, .sizes = X_SIZES, .strides = X_STRIDES}},
-    [Y] = {"y", ARCHIVE_TENSOR, .tensor = {.dtype = DTYPE_F32, .rank = 1, .sizes = Y_SIZES, .strides = ONE}},
+    [X] = {"x", ARCHIVE_TENSOR,
+           .tensor = {.dtype = DTYPE_F32, .device = {"cpu", -1}, .rank = 2, .sizes = X_SIZES, .strides = X_STRIDES}},
+    [Y] = {"y", ARCHIVE_TENSOR,
+           .tensor = {.dtype = DTYPE_F32, .device = {"cpu", -1}, .rank = 1, .sizes = Y_SIZES, .strides = ONE}},
     [N] = {"n", ARCHIVE_SYM, .sym = EXPRESSION("Symbol('s5', integer=True)")},
-    [B] = {"b", ARCHIVE_TENSOR, .tensor = {.dtype = DTYPE_F32, .rank = 1, .sizes = FOUR, .strides = ONE}},
-    [R] = {"r", ARCHIVE_TENSOR, .tensor = {.dtype = DTYPE_F32, .rank = 2, .sizes = X_SIZES, .strides = X_STRIDES}},
+    [B] = {"b", ARCHIVE_TENSOR,
+           .tensor = {.dtype = DTYPE_F32, .device = {"cpu", -1}, .rank = 1, .sizes = FOUR, .strides = ONE}},
+    [R] = {"r", ARCHIVE_TENSOR,
+           .tensor = {.dtype = DTYPE_F32, .device = {"cpu", -1}, .rank = 2, .sizes = X_SIZES, .strides = X_STRIDES}},
     [TWICE] = {"twice", ARCHIVE_SYM, .sym = EXPRESSION("Mul(Integer(2), " S77 ")")},
 };
 static const archive_argument INPUTS[] = {
@@ -268,6 +272,21 @@ static void test_guards(void **state) {
     }
 }
 
+static void test_devices(void **state) {
+    (void)state;
+    archive_value values[VALUE_COUNT];
+    memcpy(values, VALUES, sizeof(values));
+    fixture fixture;
+    fixture_init(&fixture, NULL, 0);
+    fixture.graph.values = values;
+    values[X].tensor.device = (archive_device){"cuda", 0};
+    expect_build(&fixture.program, INSITU_OK, "graph functional on others {\n");
+    values[Y].tensor.device = values[B].tensor.device = (archive_device){"cuda", 1};
+    expect_build(&fixture.program, INSITU_OK, "graph functional on cuda {\n");
+    values[X].tensor.device = values[Y].tensor.device = values[B].tensor.device = (archive_device){"mps", -1};
+    expect_build(&fixture.program, INSITU_OK, "graph functional on others {\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signature),
@@ -276,6 +295,7 @@ int main(void) {
         cmocka_unit_test(test_arguments_refused),
         cmocka_unit_test(test_unknown_operator_is_kept),
         cmocka_unit_test(test_guards),
+        cmocka_unit_test(test_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* The tables that functionalize goes by. In-place operators and their functional twins: every operator of the table of schemas that writes its first argument
  * has a twin that takes what it is given, or is on a list of those that have none and are refused. Operators that write
- * a list are all refused. Views that no schema tells of. */
+ * a list are all refused. Views that no schema tells of. Operators that autocast has a rule for. */
 #include "unit_test.h"
 
 #include "passes/passes_int.h"
@@ -148,11 +148,21 @@ static void marked_views_are_views(void **state) {
     }
 }
 
+static void autocast_knows_operators(void **state) {
+    (void)state;
+    for (uint32_t i = 0; autocast_row(i); i++) {
+        const op_schema *schema = schema_find(autocast_row(i));
+        if (!schema) fail_msg("%s is no operator", autocast_row(i));
+        assert_false(schema->writes);
+        if (i && strcmp(autocast_row(i - 1), autocast_row(i)) >= 0) fail_msg("%s is out of order", autocast_row(i));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operator_is_decided), cmocka_unit_test(twins_take_what_is_given),
         cmocka_unit_test(twins_of_other_overloads),  cmocka_unit_test(unmarked_views_are_unmarked),
-        cmocka_unit_test(marked_views_are_views),
+        cmocka_unit_test(marked_views_are_views),    cmocka_unit_test(autocast_knows_operators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
