@@ -27,7 +27,7 @@ from fixtures import decoder, items, programs, streaming, views
 from fixtures.exporting import export, mutated_inputs, record, record_states, save, user_inputs
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
-LIMIT = 2 << 20
+LIMIT = 5 << 19
 
 
 def check_form(name, form, ep, calls, names, mutated, expected):

@@ -1,4 +1,5 @@
-/* Contexts: what one running call needs. One a thread; a context works with any state of its engine. */
+/* Contexts: what one running call needs. Used by one thread at a time, so that each thread has its own; contexts of one
+ * engine run at once, on different states. A context works with any state of its engine. */
 #ifndef INSITU_CONTEXT_H
 #define INSITU_CONTEXT_H
 

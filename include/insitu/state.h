@@ -1,4 +1,9 @@
-/* States: the state tensors of one sequence. Used by one thread at a time; two calls at once on one state are refused. */
+/* States: the state tensors of one sequence.
+ *
+ * Threads: any number of states of one engine may be made, used and destroyed at once. One state is used by one thread at a
+ * time, and may be handed from thread to thread; a call or verb that finds another one running on the state is refused with
+ * ARG and does nothing. The state is destroyed when nothing uses it any more. insitu_state_tensor, _describe, _count and
+ * _engine may run beside anything but bind, unbind and destroy; what lies in the tensors is the running call's meanwhile. */
 #ifndef INSITU_STATE_H
 #define INSITU_STATE_H
 
@@ -41,6 +46,21 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_load(insitu_state *state
 /* The engine that it was created for; NULL of NULL. */
 INSITU_API const insitu_engine *insitu_state_engine(const insitu_state *state);
 INSITU_API int32_t insitu_state_count(const insitu_state *state);
+/* What a state tensor is. */
+typedef struct insitu_state_info {
+    size_t struct_size;
+    const char *name; /* owned by the engine, as is update */
+    insitu_dtype dtype;
+    int32_t ndim;
+    const int64_t *sizes;  /* ndim numbers, owned by the state */
+    size_t bytes;          /* of its elements */
+    const char *update;    /* how the program writes it: "index_update dim 2"; as in the in-place report */
+    int32_t position_axis; /* the axis whose rows insitu_state_truncate cuts; -1: it is not indexed by position */
+    bool is_bound;         /* it lies in the caller's memory */
+} insitu_state_info;
+/* info->struct_size must be set by the caller. Errors: ARG (index). */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_describe(const insitu_state *state, int32_t index,
+                                                                 insitu_state_info *info, insitu_diag *diag);
 /* The tensor itself, not a copy: valid until the state is destroyed, or the tensor bound or unbound; shape and strides are
  * owned by the state. The order is that of insitu_engine_state. What is written through it no snapshot sees.
  * Errors: ARG. */
@@ -52,6 +72,16 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_read(const insitu_state 
                                                              size_t size, insitu_diag *diag);
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_write(insitu_state *state, const char *name, const void *data,
                                                               size_t size, insitu_diag *diag);
+
+/* Cuts a sequence: in the named tensor, or in each that is indexed by position (name NULL), the rows from `rows` on get
+ * their initial values, as if nothing had been written there. A tensor is indexed by position if every write of the
+ * program to it replaces rows of one axis at positions that the call gets or computes, which insitu_state_info tells. The
+ * other tensors stay: of a counter or a history only a snapshot knows older values, and a ring, whose rows are positions
+ * modulo its length, needs one too. The positions of later calls are the caller's to give. An open snapshot brings the
+ * rows back. Nothing happens to a tensor of no more rows. Takes time proportional to the rows that are cut.
+ * Errors: ARG (name; rows < 0; nothing is indexed by position; a call is running), NOMEM (an open snapshot's log). */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_truncate(insitu_state *state, const char *name, int64_t rows,
+                                                                 insitu_stream stream, insitu_diag *diag);
 
 /* ---- the caller's memory ---- */
 

@@ -4,6 +4,7 @@
 struct insitu_module {
     insitu_context *context;
     insitu_state *state;
+    uint32_t busy; /* 1 while a call runs */
 };
 
 insitu_status insitu_module_create(const insitu_engine *engine, insitu_module **out_module, insitu_diag *diag) {
@@ -29,6 +30,17 @@ void insitu_module_destroy(insitu_module *module) {
     memory_free(module);
 }
 
+static insitu_status call(insitu_module *module, const insitu_tensor *inputs, insitu_tensor *outputs,
+                          insitu_diag *diag) {
+    const plan *plan = module->context->engine->plan;
+    for (uint32_t i = 0; i < plan->input_count; i++)
+        TRY(insitu_context_set_input(module->context, (int32_t)i, &inputs[i], diag));
+    TRY(insitu_context_run(module->context, module->state, NULL, diag));
+    for (uint32_t i = 0; i < plan->output_count; i++)
+        TRY(insitu_context_output(module->context, (int32_t)i, &outputs[i], diag));
+    return INSITU_OK;
+}
+
 insitu_status insitu_module_call(insitu_module *module, const insitu_tensor *inputs, insitu_tensor *outputs,
                                  insitu_diag *diag) {
     if (!module) FAIL(diag, INSITU_ARG, "insitu_module_call needs a module");
@@ -36,12 +48,12 @@ insitu_status insitu_module_call(insitu_module *module, const insitu_tensor *inp
     if ((!inputs && plan->input_count) || (!outputs && plan->output_count))
         FAIL(diag, INSITU_ARG, "insitu_module_call needs %u inputs and %u outputs", plan->input_count,
              plan->output_count);
-    for (uint32_t i = 0; i < plan->input_count; i++)
-        TRY(insitu_context_set_input(module->context, (int32_t)i, &inputs[i], diag));
-    TRY(insitu_context_run(module->context, module->state, NULL, diag));
-    for (uint32_t i = 0; i < plan->output_count; i++)
-        TRY(insitu_context_output(module->context, (int32_t)i, &outputs[i], diag));
-    return INSITU_OK;
+    uint32_t idle = 0;
+    if (!__atomic_compare_exchange_n(&module->busy, &idle, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        FAIL(diag, INSITU_ARG, "another call is running on this module");
+    insitu_status status = call(module, inputs, outputs, diag);
+    __atomic_store_n(&module->busy, 0, __ATOMIC_RELEASE);
+    return status;
 }
 
 insitu_state *insitu_module_state(insitu_module *module) { return module ? module->state : NULL; }

@@ -9,74 +9,6 @@ typedef struct entry_end {
 
 enum { FIRST_CAPACITY = 4096, ENTRY_ALIGNMENT = 8, FIRST_MARKS = 8 };
 
-/* ---- regions ---- */
-
-/* Steps fall; what has no step, or goes on where the dimension inside it ends, is no dimension of its own. */
-static void add_dimension(byte_region *region, int64_t count, int64_t step) {
-    uint32_t at = region->rank++;
-    for (; at > 0 && region->steps[at - 1] < step; at--) {
-        region->counts[at] = region->counts[at - 1];
-        region->steps[at] = region->steps[at - 1];
-    }
-    region->counts[at] = count;
-    region->steps[at] = step;
-}
-
-static void join_dimensions(byte_region *region) {
-    while (region->rank && region->steps[region->rank - 1] == (int64_t)region->run)
-        region->run *= (size_t)region->counts[--region->rank];
-    uint32_t kept = 0;
-    for (uint32_t i = 1; i < region->rank; i++) {
-        if (region->steps[kept] == region->steps[i] * region->counts[i]) {
-            region->counts[kept] *= region->counts[i];
-            region->steps[kept] = region->steps[i];
-            continue;
-        }
-        kept++;
-        region->counts[kept] = region->counts[i];
-        region->steps[kept] = region->steps[i];
-    }
-    if (region->rank) region->rank = kept + 1;
-}
-
-byte_region region_of(dtype type, uint32_t rank, const int64_t *sizes, const int64_t *strides, size_t offset) {
-    byte_region region = {.offset = offset, .run = dtype_size(type)};
-    for (uint32_t i = 0; i < rank; i++) {
-        if (sizes[i] == 0) return (byte_region){.offset = offset};
-        if (sizes[i] > 1 && strides[i] > 0) add_dimension(&region, sizes[i], strides[i] * (int64_t)region.run);
-    }
-    join_dimensions(&region);
-    return region;
-}
-
-size_t region_bytes(const byte_region *region) {
-    size_t bytes = region->run;
-    for (uint32_t i = 0; i < region->rank; i++) bytes *= (size_t)region->counts[i];
-    return bytes;
-}
-
-/* Copies between the region's runs in a storage and dense bytes. */
-static void copy_runs(const byte_region *region, uint8_t *storage, uint8_t *dense, bool is_saved) {
-    int64_t at[MAX_RANK] = {0};
-    uint8_t *place = storage + region->offset;
-    for (;;) {
-        if (is_saved)
-            memcpy(dense, place, region->run);
-        else
-            memcpy(place, dense, region->run);
-        dense += region->run;
-        uint32_t dim = region->rank;
-        for (;;) {
-            if (dim == 0) return;
-            dim--;
-            place += region->steps[dim];
-            if (++at[dim] < region->counts[dim]) break;
-            place -= region->steps[dim] * region->counts[dim];
-            at[dim] = 0;
-        }
-    }
-}
-
 /* ---- entries ---- */
 
 static size_t padded(size_t bytes) { return (bytes + ENTRY_ALIGNMENT - 1) / ENTRY_ALIGNMENT * ENTRY_ALIGNMENT; }
@@ -116,7 +48,7 @@ size_t undo_log_save(undo_log *log, void *const *storages, uint32_t storage, con
     if (bytes == 0) return 0;
     entry_end end = {storage, region->rank, region->offset, region->run, undo_entry_bytes(region)};
     uint8_t *place = log->data + log->used;
-    copy_runs(region, storages[storage], place, true);
+    region_gather(region, storages[storage], place);
     place += padded(bytes);
     memcpy(place, region->counts, dims);
     memcpy(place + dims, region->steps, dims);
@@ -135,7 +67,7 @@ void undo_log_roll_back(undo_log *log, void *const *storages, size_t length) {
         memcpy(region.counts, place, dims);
         memcpy(region.steps, place + dims, dims);
         log->used -= end.total;
-        copy_runs(&region, storages[end.storage], log->data + log->used, false);
+        region_scatter(&region, storages[end.storage], log->data + log->used);
     }
 }
 

@@ -5,7 +5,7 @@
 #ifndef UNDO_LOG_H
 #define UNDO_LOG_H
 
-#include "core/backend.h"
+#include "runtime/byte_region.h"
 
 typedef struct undo_log {
     uint8_t *data; /* entries, the oldest first */
@@ -13,17 +13,6 @@ typedef struct undo_log {
     size_t *marks; /* of each open snapshot: the log's length when it was taken */
     uint32_t mark_count, mark_capacity;
 } undo_log;
-
-/* Bytes of one storage: runs of run bytes, at offset and at every combination of count steps. */
-typedef struct byte_region {
-    size_t offset, run;
-    uint32_t rank;
-    int64_t counts[MAX_RANK], steps[MAX_RANK]; /* steps in bytes */
-} byte_region;
-
-/* The bytes of a strided tensor whose first element lies at offset, in as few runs as its layout allows. */
-byte_region region_of(dtype type, uint32_t rank, const int64_t *sizes, const int64_t *strides, size_t offset);
-size_t region_bytes(const byte_region *region); /* 0 if it has no elements */
 
 static inline bool undo_log_is_open(const undo_log *log) { return log->mark_count > 0; }
 void undo_log_release(undo_log *log);

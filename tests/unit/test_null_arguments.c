@@ -191,6 +191,11 @@ static void walk_state(walk *w) {
     refused(w, "insitu_state_write", insitu_state_write(NULL, "counter", data, 8, &w->diag));
     refused(w, "insitu_state_write", insitu_state_write(w->state, NULL, data, 8, &w->diag));
     refused(w, "insitu_state_write", insitu_state_write(w->state, "counter", NULL, 8, &w->diag));
+    refused(w, "insitu_state_describe",
+            insitu_state_describe(NULL, 0, &(insitu_state_info){.struct_size = 64}, &w->diag));
+    refused(w, "insitu_state_describe", insitu_state_describe(w->state, 0, NULL, &w->diag));
+    refused(w, "insitu_state_describe", insitu_state_describe(w->state, 0, &(insitu_state_info){0}, &w->diag));
+    refused(w, "insitu_state_truncate", insitu_state_truncate(NULL, NULL, 0, NULL, &w->diag));
     const insitu_contents contents = INSITU_CONTENTS_OF_STATE;
     refused(w, "insitu_state_bind", insitu_state_bind(NULL, "counter", &tensor, contents, NULL, &w->diag));
     refused(w, "insitu_state_bind", insitu_state_bind(w->state, NULL, &tensor, contents, NULL, &w->diag));

@@ -12,6 +12,7 @@ typedef struct shared {
     saved_calls *calls;
     insitu_state *expected; /* after one call on a new state */
     insitu_state *contended;
+    insitu_module *module;
     int refused, made; /* calls on the contended state */
     insitu_state *handed[THREADS];
     pthread_barrier_t barrier;
@@ -83,6 +84,13 @@ static void contend(worker *w, insitu_context *context, int round) {
     insitu_state_destroy(fork);
 }
 
+/* All threads call one module with no input, so that a call that is taken fails at once. */
+static void share_module(worker *w) {
+    insitu_tensor outputs[64], inputs[MAX_INPUTS] = {{0}};
+    insitu_status status = insitu_module_call(w->shared->module, inputs, outputs, &w->own.diag);
+    expect(w, status == INSITU_ARG || status == INSITU_SHAPE, "a module's call without inputs");
+}
+
 /* The state that the neighbour has made and called; the barrier is the caller's way of handing it over. */
 static void take_over(worker *w, insitu_context *context) {
     insitu_diag *diag = &w->own.diag;
@@ -102,6 +110,7 @@ static void *work(void *argument) {
     for (int round = 0; round < ROUNDS; round++) {
         live_alone(w, context, round);
         contend(w, context, round);
+        share_module(w);
         if (round % 3) continue;
         insitu_context_destroy(context);
         must(w, insitu_context_create(w->own.engine, &context, &w->own.diag));
@@ -118,6 +127,7 @@ static void check_program(const char *name) {
     shared shared = {.calls = &calls, .contended = calls.state};
     saved_must(&calls, insitu_state_create(calls.engine, &shared.expected, &calls.diag));
     saved_must(&calls, saved_calls_run(&calls, calls.context, shared.expected, 0));
+    saved_must(&calls, insitu_module_create(calls.engine, &shared.module, &calls.diag));
     assert_int_equal(pthread_barrier_init(&shared.barrier, NULL, THREADS), 0);
     for (int i = 0; i < THREADS; i++) {
         workers[i] = (worker){.shared = &shared, .number = i, .own = calls};
@@ -131,6 +141,7 @@ static void check_program(const char *name) {
     assert_int_equal(shared.made + shared.refused, THREADS * ROUNDS);
     assert_true(shared.made > 0);
     (void)pthread_barrier_destroy(&shared.barrier);
+    insitu_module_destroy(shared.module);
     insitu_state_destroy(shared.expected);
     saved_calls_close(&calls);
 }

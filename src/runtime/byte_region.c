@@ -1,0 +1,99 @@
+/* Regions: which runs of bytes a strided tensor is, and copies of them. */
+#include "runtime/byte_region.h"
+
+/* Steps fall; what has no step, or goes on where the dimension inside it ends, is no dimension of its own. */
+static void add_dimension(byte_region *region, int64_t count, int64_t step) {
+    uint32_t at = region->rank++;
+    for (; at > 0 && region->steps[at - 1] < step; at--) {
+        region->counts[at] = region->counts[at - 1];
+        region->steps[at] = region->steps[at - 1];
+    }
+    region->counts[at] = count;
+    region->steps[at] = step;
+}
+
+static void join_dimensions(byte_region *region) {
+    while (region->rank && region->steps[region->rank - 1] == (int64_t)region->run)
+        region->run *= (size_t)region->counts[--region->rank];
+    uint32_t kept = 0;
+    for (uint32_t i = 1; i < region->rank; i++) {
+        if (region->steps[kept] == region->steps[i] * region->counts[i]) {
+            region->counts[kept] *= region->counts[i];
+            region->steps[kept] = region->steps[i];
+            continue;
+        }
+        kept++;
+        region->counts[kept] = region->counts[i];
+        region->steps[kept] = region->steps[i];
+    }
+    if (region->rank) region->rank = kept + 1;
+}
+
+byte_region region_of(dtype type, uint32_t rank, const int64_t *sizes, const int64_t *strides, size_t offset) {
+    byte_region region = {.offset = offset, .run = dtype_size(type)};
+    for (uint32_t i = 0; i < rank; i++) {
+        if (sizes[i] == 0) return (byte_region){.offset = offset};
+        if (sizes[i] > 1 && strides[i] > 0) add_dimension(&region, sizes[i], strides[i] * (int64_t)region.run);
+    }
+    join_dimensions(&region);
+    return region;
+}
+
+size_t region_bytes(const byte_region *region) {
+    size_t bytes = region->run;
+    for (uint32_t i = 0; i < region->rank; i++) bytes *= (size_t)region->counts[i];
+    return bytes;
+}
+
+/* ---- copies ---- */
+
+typedef struct run_walk {
+    const byte_region *region;
+    int64_t at[MAX_RANK];
+    size_t offset; /* of the present run */
+} run_walk;
+
+static run_walk walk_start(const byte_region *region) { return (run_walk){.region = region, .offset = region->offset}; }
+
+/* False: that was the last run. */
+static bool walk_next(run_walk *walk) {
+    const byte_region *region = walk->region;
+    for (uint32_t dim = region->rank; dim-- > 0;) {
+        walk->offset += (size_t)region->steps[dim];
+        if (++walk->at[dim] < region->counts[dim]) return true;
+        walk->offset -= (size_t)(region->steps[dim] * region->counts[dim]);
+        walk->at[dim] = 0;
+    }
+    return false;
+}
+
+void region_gather(const byte_region *region, const void *block, void *dense) {
+    run_walk walk = walk_start(region);
+    uint8_t *to = dense;
+    if (region->run == 0) return;
+    do {
+        memcpy(to, (const uint8_t *)block + walk.offset, region->run);
+        to += region->run;
+    } while (walk_next(&walk));
+}
+
+void region_scatter(const byte_region *region, void *block, const void *dense) {
+    run_walk walk = walk_start(region);
+    const uint8_t *from = dense;
+    if (region->run == 0) return;
+    do {
+        memcpy((uint8_t *)block + walk.offset, from, region->run);
+        from += region->run;
+    } while (walk_next(&walk));
+}
+
+void region_set(const byte_region *region, void *block, const void *source) {
+    run_walk walk = walk_start(region);
+    if (region->run == 0) return;
+    do {
+        if (source)
+            memcpy((uint8_t *)block + walk.offset, (const uint8_t *)source + walk.offset, region->run);
+        else
+            memset((uint8_t *)block + walk.offset, 0, region->run);
+    } while (walk_next(&walk));
+}
