@@ -25,6 +25,11 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_input(insitu_conte
  * until its next run; one that is a state tensor or an input is that tensor itself. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_output(insitu_context *context, int32_t index,
                                                                      const insitu_tensor *tensor, insitu_diag *diag);
+/* Gives every unbound output memory of its own now, enough for its largest sizes: from then on each result lies at one
+ * address in all calls, until this is called with false. The results of the last run are lost. An engine with aliased
+ * inputs ignores it, with a warning in the log. Errors: SHAPE (a size without a limit), NOMEM; then it is off. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_preallocate_outputs(insitu_context *context, bool is_on,
+                                                                              insitu_diag *diag);
 /* Sizes that the output will have with the inputs bound now, before the run (room for out_ndim <= 12 sizes).
  * Errors: ARG (index; an input that its sizes depend on is not bound), SHAPE (also where the call itself decides them:
  * bind nothing, and ask insitu_context_output after the run). */

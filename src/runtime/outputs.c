@@ -44,7 +44,7 @@ insitu_status context_check_target(const insitu_context *context, uint32_t index
 
 static uint8_t *own_memory(const insitu_context *context, uint32_t index) {
     const context_output *output = &context->outputs[index];
-    return output->item == NONE ? context->output.data + output->row->place : output->memory.data;
+    return output->memory.data ? output->memory.data : context->output.data + output->row->place;
 }
 
 /* An output is computed in the caller's memory if that is laid out as the program lays it out, without holes, and this is

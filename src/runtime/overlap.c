@@ -28,40 +28,59 @@ bool output_is_its_alias(const insitu_context *context, const insitu_state *stat
            same_strides(layout->rank, layout->sizes, target->strides, layout->strides);
 }
 
+static memory_region tensor_region(const bound_tensor *tensor, const char *what, const char *name, dtype type) {
+    return (memory_region){.start = tensor->address,
+                           .size = tensor->bytes,
+                           .what = what,
+                           .name = name,
+                           .tensor = tensor,
+                           .item = dtype_size(type)};
+}
+
+static memory_region written_region(const void *start, size_t size, const char *what) {
+    return (memory_region){.start = start, .size = size, .what = what, .name = "", .is_written = true};
+}
+
 static uint32_t list_regions(insitu_context *context, const insitu_state *state) {
+    static const char outputs[] = "the context's memory for outputs";
     const plan *plan = context->engine->plan;
     memory_region *regions = context->regions;
     uint32_t count = 0;
     for (uint32_t i = 0; i < plan->input_count; i++) {
-        const bound_tensor *input = &context->inputs[i];
-        if (input->is_bound)
-            regions[count++] = (memory_region){input->address, input->bytes, "input", plan->inputs[i].name,
-                                               plan->inputs[i].is_written};
+        const plan_input *input = &plan->inputs[i];
+        if (!context->inputs[i].is_bound) continue;
+        regions[count] = tensor_region(&context->inputs[i], "input", input->name, input->type.dtype);
+        regions[count++].is_written = input->is_written;
     }
     for (uint32_t i = 0; i < plan->output_count; i++) {
+        const plan_output *output = &plan->outputs[i];
         const bound_tensor *target = &context->outputs[i].target;
-        if (target->is_bound && !output_is_its_alias(context, state, i))
-            regions[count++] = (memory_region){target->address, target->bytes, "output", plan->outputs[i].name, true};
+        if (!target->is_bound || output_is_its_alias(context, state, i)) continue;
+        regions[count] = tensor_region(target, "output", output->name, output->operand.type.dtype);
+        if (output->kind != OUTPUT_TENSOR) regions[count].tensor = NULL;
+        regions[count++].is_written = true;
     }
-    for (uint32_t i = 0; i < plan->state_storage_count; i++)
-        regions[count++] = (memory_region){state->storages[i], plan->state_storages[i].bytes, "the state's memory", "",
-                                           context->state_is_written[i]};
-    for (uint32_t i = 0; i < plan->segment_count; i++)
-        regions[count++] = (memory_region){context->segments[i].intermediate.data,
-                                           context->segments[i].intermediate.size, "the context's memory", "", true};
-    static const char outputs[] = "the context's memory for outputs";
-    for (uint32_t i = 0; i < plan->output_count; i++)
-        if (context->outputs[i].memory.data)
-            regions[count++] =
-                (memory_region){context->outputs[i].memory.data, context->outputs[i].memory.size, outputs, "", true};
-    regions[count++] = (memory_region){context->output.data, context->output.size, outputs, "", true};
+    for (uint32_t i = 0; i < plan->state_storage_count; i++) {
+        regions[count] = written_region(state->storages[i], plan->state_storages[i].bytes, "the state's memory");
+        regions[count++].is_written = context->state_is_written[i];
+    }
+    for (uint32_t i = 0; i < plan->segment_count; i++) {
+        const grown_memory *memory = &context->segments[i].intermediate;
+        regions[count++] = written_region(memory->data, memory->size, "the context's memory");
+    }
+    for (uint32_t i = 0; i < plan->output_count; i++) {
+        const grown_memory *memory = &context->outputs[i].memory;
+        if (memory->data) regions[count++] = written_region(memory->data, memory->size, outputs);
+    }
+    regions[count++] = written_region(context->output.data, context->output.size, outputs);
     return count;
 }
 
 static bool meet(const memory_region *a, const memory_region *b) {
     if (a->size == 0 || b->size == 0) return false;
     uintptr_t first = (uintptr_t)a->start, second = (uintptr_t)b->start;
-    return first < second ? second - first < a->size : first - second < b->size;
+    if (first < second ? second - first >= a->size : first - second >= b->size) return false;
+    return !a->tensor || !b->tensor || elements_meet(a->tensor, a->item, b->tensor, b->item);
 }
 
 static insitu_status refuse(const memory_region *a, const memory_region *b, insitu_diag *diag) {

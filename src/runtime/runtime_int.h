@@ -114,7 +114,7 @@ typedef struct context_output {
     uint32_t storage_item;                      /* the same of the size of its own storage; NONE too if it has none */
     const binding_output *row;                  /* of the running call; NULL before that step */
     binding_output late;                        /* what row points to if there is such a step, */
-    grown_memory memory;                        /* and its memory */
+    grown_memory memory;                        /* and its memory; of any output that is preallocated */
 } context_output;
 
 typedef struct memory_region { /* bytes that a call touches */
@@ -122,6 +122,8 @@ typedef struct memory_region { /* bytes that a call touches */
     size_t size;
     const char *what, *name;
     bool is_written;
+    const bound_tensor *tensor; /* its elements; NULL: all bytes */
+    size_t item;                /* bytes of an element */
 } memory_region;
 
 struct insitu_context {
@@ -207,6 +209,10 @@ uint32_t state_writes_next_cut(const state_writes *writes, uint32_t from, uint32
 /* Saves what the writes of this cut replace, for which the state's log has room. Returns how many bytes. */
 size_t state_writes_save(const state_writes *writes, const plan *plan, uint32_t cut, void *const *bases,
                          insitu_state *state);
+
+/* ---- element_sets.c ---- */
+/* False only if no element of the one has a byte of the other's. item: bytes of an element. */
+bool elements_meet(const bound_tensor *a, size_t a_item, const bound_tensor *b, size_t b_item);
 
 /* ---- tensors.c ---- */
 void tensor_gather(const insitu_tensor *tensor, void *dense);        /* its elements in row-major order */

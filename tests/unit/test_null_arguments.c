@@ -223,6 +223,7 @@ static void walk_context(walk *w) {
     refused(w, "insitu_context_set_input", insitu_context_set_input(NULL, 0, &tensor, &w->diag));
     refused(w, "insitu_context_set_input", insitu_context_set_input(w->context, 0, NULL, &w->diag));
     refused(w, "insitu_context_set_output", insitu_context_set_output(NULL, 0, &tensor, &w->diag));
+    refused(w, "insitu_context_preallocate_outputs", insitu_context_preallocate_outputs(NULL, true, &w->diag));
     refused(w, "insitu_context_output_shape", insitu_context_output_shape(NULL, 0, &ndim, sizes, &w->diag));
     assert_int_equal(ndim, 0);
     refused(w, "insitu_context_output_shape", insitu_context_output_shape(w->context, 0, NULL, sizes, &w->diag));
