@@ -23,7 +23,7 @@ import torch
 from safetensors.torch import save_file
 
 import record_values
-from fixtures import decoder, items, programs, streaming, views
+from fixtures import aliases, decoder, items, programs, streaming, views
 from fixtures.exporting import export, mutated_inputs, record, record_states, save, user_inputs
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
@@ -38,8 +38,10 @@ def check_form(name, form, ep, calls, names, mutated, expected):
 
 
 def write(fixture):
-    forms = export(fixture.module, fixture.make_calls()[0], fixture.dynamic, ("train", "aten", *fixture.forms))
-    mutated, names = mutated_inputs(forms["aten"]), user_inputs(forms["train"])
+    forms = export(fixture.module, fixture.make_calls()[0], fixture.dynamic,
+                   ("train", *(("aten",) if fixture.decomposes else ()), *fixture.forms))
+    mutated = mutated_inputs(forms["aten"]) if fixture.decomposes else []
+    names = user_inputs(forms["train"])
     forms = {form: forms[form] for form in fixture.forms}
     eager = copy.deepcopy(fixture.module)
     tensors = {}
@@ -48,6 +50,8 @@ def write(fixture):
         for form in set(forms) - set(fixture.differs):
             check_form(fixture.name, form, copy.deepcopy(forms[form]), fixture.make_calls(), names, mutated, tensors)
         tensors.update(record_states(eager))
+        if fixture.constants:
+            tensors.update({f"state.{name}": tensor.clone() for name, tensor in fixture.constants(eager).items()})
     for form, exported in forms.items():
         save(exported, DATA / f"{fixture.name}.{form}.pt2")
     if tensors:
@@ -69,7 +73,7 @@ def main():
     torch.set_num_threads(1)
     DATA.mkdir(exist_ok=True)
     wanted = set(sys.argv[1:])
-    for make in decoder.FIXTURES + programs.FIXTURES + items.FIXTURES + streaming.FIXTURES + views.FIXTURES:
+    for make in decoder.FIXTURES + programs.FIXTURES + items.FIXTURES + streaming.FIXTURES + views.FIXTURES + aliases.FIXTURES:
         name = make.__name__
         if wanted and name not in wanted:
             continue

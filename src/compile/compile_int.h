@@ -3,8 +3,11 @@
 #define COMPILE_INT_H
 
 #include "compile/optimise.h"
+#include "engine/engine.h"
 #include "graph/graph.h"
 #include "network/network.h"
+
+#include <insitu/program.h>
 
 /* A network_evaluate_fn: runs one layer whose operands are constants on the CPU, by a plan of its own. */
 insitu_status evaluate_layer(void *user, const network *network, layer_id layer, void *out_bytes, size_t size,
@@ -21,5 +24,18 @@ MUST_CHECK insitu_status target_find(const char *device, const target **out_targ
 MUST_CHECK insitu_status target_check(const target *target, const char *written, insitu_diag *diag);
 /* A number that the program's engines share, and those of other programs don't. */
 insitu_status identify_program(const graph *graph, uint64_t *out_identity, insitu_diag *diag);
+
+/* ---- compile_cache.c ---- */
+typedef struct cache_entry { /* of one program and one set of options */
+    const char *folder;
+    text key, path;
+} cache_entry;
+MUST_CHECK insitu_status cache_open(cache_entry *entry, const file_map *program, const insitu_compile_options *options,
+                                    insitu_diag *diag);
+void cache_close(cache_entry *entry);
+/* *out_engine NULL: a miss; why is in the log. Errors: NOMEM. */
+MUST_CHECK insitu_status cache_look_up(const cache_entry *entry, insitu_engine **out_engine);
+/* A folder that can't be written to is a warning in the log. */
+void cache_store(const cache_entry *entry, const insitu_engine *engine);
 
 #endif

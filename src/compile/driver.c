@@ -197,6 +197,20 @@ static insitu_status compile(const archive_program *archive, const insitu_compil
     return status;
 }
 
+static insitu_status compile_cached(const archive_program *archive, const insitu_compile_options *options,
+                                    insitu_engine **out_engine, insitu_diag *diag) {
+    cache_entry entry;
+    TRY(cache_open(&entry, archive->map, options, diag));
+    bool is_watched = switch_value(SWITCH_DUMP) || switch_value(SWITCH_DUMP_PASS);
+    insitu_status status = is_watched ? INSITU_OK : cache_look_up(&entry, out_engine);
+    if (status == INSITU_OK && !*out_engine) {
+        status = compile(archive, options, out_engine, diag);
+        if (status == INSITU_OK) cache_store(&entry, *out_engine);
+    }
+    cache_close(&entry);
+    return status;
+}
+
 insitu_status insitu_program_compile(const insitu_program *program, const insitu_compile_options *options,
                                      insitu_engine **out_engine, insitu_diag *diag) {
     if (out_engine) *out_engine = NULL;
@@ -205,5 +219,7 @@ insitu_status insitu_program_compile(const insitu_program *program, const insitu
     insitu_compile_options_init(&defaults);
     if (options) TRY(copy_options(&defaults, options, options->struct_size, sizeof(defaults), "compile options", diag));
     TRY(check_options(&defaults, diag));
-    return diag_complete(diag, compile(program->archive, &defaults, out_engine, diag));
+    insitu_status status = defaults.cache_dir ? compile_cached(program->archive, &defaults, out_engine, diag)
+                                              : compile(program->archive, &defaults, out_engine, diag);
+    return diag_complete(diag, status);
 }

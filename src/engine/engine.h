@@ -22,6 +22,7 @@ struct insitu_engine {
     plan *plan;
     file_map **maps; /* retained */
     uint32_t map_count;
+    bool is_cached;          /* found in the compile cache */
     uint8_t *copied_weights; /* bytes that lay in no map */
     arena arena;             /* of the tables below */
     insitu_value_info *inputs, *outputs, *states;
@@ -37,6 +38,19 @@ struct insitu_engine {
  * the maps (retained here) or are copied. Errors: NOMEM, INTERNAL (a weight without bytes). */
 MUST_CHECK insitu_status engine_create(plan *plan, file_map *const *maps, uint32_t map_count,
                                        insitu_engine **out_engine, insitu_diag *diag);
+
+/* ---- engine files ---- */
+typedef struct engine_read_options {
+    bool verify_weights;
+    const char *cache_key; /* the file must be the cache's entry for this key, and have the record that would be written
+                              today; NULL: any engine file */
+} engine_read_options;
+/* Errors: FORMAT, VERSION, UNSUPPORTED, NOMEM. */
+MUST_CHECK insitu_status engine_read(file_map *map, const engine_read_options *options, insitu_engine **out_engine,
+                                     insitu_diag *diag);
+/* cache_key NULL: none. In the compiler's library alone. Errors: IO, NOMEM. */
+MUST_CHECK insitu_status engine_write(const insitu_engine *engine, const char *path, const char *cache_key,
+                                      insitu_diag *diag);
 
 /* ---- aliases.c ---- */
 /* Fills the engine's table of aliases. */

@@ -12,6 +12,7 @@ enum { PLAN_VERSION = 2, DATA_ALIGNMENT = 64, HASH_DIGITS = 16 };
 #define METADATA_FORMAT "format"             /* "insitu" */
 #define METADATA_PLAN_VERSION "plan_version" /* a number */
 #define METADATA_RECORD "record"             /* engine/record.h */
+#define METADATA_CACHE_KEY "cache_key"       /* of an entry of the compile cache */
 #define METADATA_HASH "header_hash" /* xxh64 of the header, these digits being zeros, and of the plan's bytes */
 #define PLAN_TENSOR "insitu.plan"
 #define HASH_KEY "\"" METADATA_HASH "\":\""

@@ -9,6 +9,8 @@ static void copy_struct(void *target, size_t struct_size, const void *source, si
     memcpy((char *)target + sizeof(size_t), (const char *)source + sizeof(size_t), size - sizeof(size_t));
 }
 
+bool insitu_engine_is_cached(const insitu_engine *engine) { return engine && engine->is_cached; }
+
 int32_t insitu_engine_input_count(const insitu_engine *engine) {
     return engine ? (int32_t)engine->plan->input_count : 0;
 }

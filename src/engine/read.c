@@ -9,7 +9,7 @@ typedef struct engine_reader {
     arena arena;
     safetensors file;
     record record;
-    bool verify_weights;
+    const engine_read_options *options;
     insitu_diag *diag;
 } engine_reader;
 
@@ -60,7 +60,7 @@ static insitu_status attach_weights(const engine_reader *reader, plan *plan, con
             FAIL(reader->diag, INSITU_FORMAT, "weight '%s' is not aligned to %d bytes in the engine file", weight->name,
                  DATA_ALIGNMENT);
         weight->data = tensor->data;
-        if (reader->verify_weights && hash_bytes(tensor->data, tensor->size, 0) != sources[i].hash)
+        if (reader->options->verify_weights && hash_bytes(tensor->data, tensor->size, 0) != sources[i].hash)
             FAIL(reader->diag, INSITU_FORMAT, "weight '%s' of the engine file is damaged: it does not have its hash",
                  weight->name);
     }
@@ -75,6 +75,9 @@ static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engi
     const char *format = safetensors_metadata(&reader->file, METADATA_FORMAT);
     if (!format || strcmp(format, "insitu") != 0)
         FAIL(reader->diag, INSITU_FORMAT, "not an engine file: its metadata do not say so");
+    const char *wanted = reader->options->cache_key, *key = safetensors_metadata(&reader->file, METADATA_CACHE_KEY);
+    if (wanted && (!key || strcmp(key, wanted) != 0))
+        FAIL(reader->diag, INSITU_FORMAT, "the engine file is of another program, other options or another compiler");
     const char *record = safetensors_metadata(&reader->file, METADATA_RECORD);
     if (!record) FAIL(reader->diag, INSITU_VERSION, "the engine file has no record: compile the program again");
     TRY(record_parse(record, &reader->arena, &reader->record, reader->diag));
@@ -90,24 +93,32 @@ static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engi
     }
     TRY(engine_create(plan, &reader->map, 1, out_engine, reader->diag));
     status = record_check(&reader->record, *out_engine, reader->diag);
+    if (status == INSITU_OK && reader->options->cache_key)
+        status = record_same(&reader->record, *out_engine, reader->diag);
     if (status == INSITU_OK) return INSITU_OK;
     insitu_engine_destroy(*out_engine);
     *out_engine = NULL;
     return status;
 }
 
-static insitu_status load(file_map *map, const insitu_load_options *options, insitu_engine **out_engine,
+insitu_status engine_read(file_map *map, const engine_read_options *options, insitu_engine **out_engine,
                           insitu_diag *diag) {
-    engine_reader reader = {.map = map, .diag = diag};
-    if (options && (options->struct_size <= sizeof(size_t) || options->struct_size > sizeof(*options)))
-        FAIL(diag, INSITU_ARG, "load options have struct_size %zu where at most %zu was expected", options->struct_size,
-             sizeof(*options));
-    const size_t needed = offsetof(insitu_load_options, verify_weights) + sizeof(bool);
-    if (options && options->struct_size >= needed) reader.verify_weights = options->verify_weights;
+    engine_reader reader = {.map = map, .options = options, .diag = diag};
     arena_init(&reader.arena);
     insitu_status status = read_engine(&reader, out_engine);
     arena_release(&reader.arena);
     return diag_complete(diag, status);
+}
+
+static insitu_status load(file_map *map, const insitu_load_options *options, insitu_engine **out_engine,
+                          insitu_diag *diag) {
+    engine_read_options read = {0};
+    if (options && (options->struct_size <= sizeof(size_t) || options->struct_size > sizeof(*options)))
+        FAIL(diag, INSITU_ARG, "load options have struct_size %zu where at most %zu was expected", options->struct_size,
+             sizeof(*options));
+    const size_t needed = offsetof(insitu_load_options, verify_weights) + sizeof(bool);
+    if (options && options->struct_size >= needed) read.verify_weights = options->verify_weights;
+    return engine_read(map, &read, out_engine, diag);
 }
 
 insitu_status insitu_engine_load(const char *path, const insitu_load_options *options, insitu_engine **out_engine,

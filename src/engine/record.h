@@ -55,5 +55,7 @@ MUST_CHECK insitu_status record_parse(const char *json, arena *arena, record *ou
 /* Compares a file's record with the engine that was read from it, which is right where they differ in what it enforces
  * itself. Errors: FORMAT (names, kinds, types, pairs), UNSUPPORTED (device, platform). */
 MUST_CHECK insitu_status record_check(const record *record, const insitu_engine *engine, insitu_diag *diag);
+/* All fields are those that record_make gives. Errors: FORMAT (names the field). */
+MUST_CHECK insitu_status record_same(const record *record, const insitu_engine *engine, insitu_diag *diag);
 
 #endif

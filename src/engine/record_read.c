@@ -263,3 +263,16 @@ insitu_status record_check(const record *record, const insitu_engine *engine, in
     arena_release(&checker.arena);
     return status;
 }
+
+insitu_status record_same(const record *record, const insitu_engine *engine, insitu_diag *diag) {
+    struct record expected;
+    arena arena;
+    arena_init(&arena);
+    insitu_status status = record_make(engine, &arena, &expected, diag);
+    for (uint32_t i = 0; i < RECORD_LENGTH && status == INSITU_OK; i++)
+        if (strcmp(record->fields[i], expected.fields[i]) != 0)
+            status = diag_set(diag, INSITU_FORMAT, "the engine file's record: %s is not what it would be today",
+                              record_field_name((record_field)i));
+    arena_release(&arena);
+    return status;
+}

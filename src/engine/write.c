@@ -6,6 +6,7 @@
 typedef struct engine_writer {
     const insitu_engine *engine;
     const plan *plan;
+    const char *cache_key; /* NULL: none */
     arena arena;
     text json, header, record;
     safetensor_source *tensors; /* the plan, then the weights */
@@ -169,16 +170,17 @@ static insitu_status write_engine(engine_writer *writer, const char *path) {
     const char *const metadata[][2] = {{METADATA_FORMAT, "insitu"},
                                        {METADATA_PLAN_VERSION, version},
                                        {METADATA_RECORD, writer->record.data},
-                                       {METADATA_HASH, "0000000000000000"}};
-    TRY(safetensors_layout(writer->tensors, plan->weight_count + 1, metadata, COUNT_OF(metadata), DATA_ALIGNMENT,
-                           &writer->arena, &writer->header, &parts, &part_count, writer->diag));
+                                       {METADATA_HASH, "0000000000000000"},
+                                       {METADATA_CACHE_KEY, writer->cache_key}};
+    uint32_t pairs = (uint32_t)COUNT_OF(metadata) - (writer->cache_key ? 0 : 1);
+    TRY(safetensors_layout(writer->tensors, plan->weight_count + 1, metadata, pairs, DATA_ALIGNMENT, &writer->arena,
+                           &writer->header, &parts, &part_count, writer->diag));
     TRY(state_hash(writer));
     return file_write_atomic(path, parts, part_count, writer->diag);
 }
 
-insitu_status insitu_engine_save(const insitu_engine *engine, const char *path, insitu_diag *diag) {
-    if (!engine || !path) FAIL(diag, INSITU_ARG, "insitu_engine_save needs an engine and a path");
-    engine_writer writer = {.engine = engine, .plan = engine->plan, .diag = diag};
+insitu_status engine_write(const insitu_engine *engine, const char *path, const char *cache_key, insitu_diag *diag) {
+    engine_writer writer = {.engine = engine, .plan = engine->plan, .cache_key = cache_key, .diag = diag};
     arena_init(&writer.arena);
     text_init(&writer.json);
     text_init(&writer.header);
@@ -189,4 +191,9 @@ insitu_status insitu_engine_save(const insitu_engine *engine, const char *path, 
     text_release(&writer.record);
     arena_release(&writer.arena);
     return diag_complete(diag, status);
+}
+
+insitu_status insitu_engine_save(const insitu_engine *engine, const char *path, insitu_diag *diag) {
+    if (!engine || !path) FAIL(diag, INSITU_ARG, "insitu_engine_save needs an engine and a path");
+    return engine_write(engine, path, NULL, diag);
 }

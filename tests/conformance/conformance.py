@@ -25,7 +25,7 @@ WRITTEN = {
     "decoder": [128] * 3,             # 2 layers * 2 caches * 2 heads * 4 numbers of 4 bytes
     "decoder_dynamic": [640, 256, 1152],
     "cached_64": [16] * 3,
-    "cached_4096": [16] * 3,
+    "cached_512": [16] * 3,
     "input_slice": [32] * 3,
     "buffer_slice": [64] * 3,
     "read_around": [24] * 3,
@@ -35,7 +35,7 @@ WRITTEN = {
     "position_cache": [264, 136, 584],
     "input_caches": [2 * 2 * 4 * 4] * 3,
     "two_caches": [24] * 3,
-    "page_rows": [8192] * 3,
+    "page_rows": [8192] * 2,
     "streaming": [4 * (4 + 32 + 8 + 8)] * 3,
     "streaming_dynamic": [4 * (4 + 32 + 8 + 8)] * 3,
     "item_write": [2 * 4 * 4 + 4 * 4] * 3,

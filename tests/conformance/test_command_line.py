@@ -171,7 +171,7 @@ class RunCommand(Case):
         self.assertEqual(tensors.read(self.folder / "out1"), both.outputs[1])
 
     def test_bytes_written_do_not_depend_on_capacity(self):
-        for name in ("cached_64", "cached_4096"):
+        for name in ("cached_64", "cached_512"):
             run = Run(program(name, "aten"), self.calls(name), self.folder / name).must()
             self.assertEqual([row["state_bytes_written"] for row in run.stats], [16] * 3)
 

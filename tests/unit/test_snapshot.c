@@ -98,7 +98,7 @@ static int64_t saved_by_call(const char *name) {
 static void what_is_replaced_is_saved_and_no_more(void **state) {
     (void)state;
     assert_int_equal(saved_by_call("cached_64.aten.pt2"), 16);
-    assert_int_equal(saved_by_call("cached_4096.aten.pt2"), 16);
+    assert_int_equal(saved_by_call("cached_512.aten.pt2"), 16);
     assert_int_equal(saved_by_call("decoder.train.pt2"), 128);
     assert_int_equal(saved_by_call("page_rows.train.pt2"), 8192);
 }

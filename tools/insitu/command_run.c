@@ -161,8 +161,8 @@ static int check_written(const command *command, const arguments *arguments) {
 }
 
 static int check_file(const command *command, const arguments *arguments) {
-    static const option_id of_programs[] = {OPTION_STRICT,        OPTION_NO_INPLACE, OPTION_KEEP_VALUES,
-                                            OPTION_MUTATED_INPUT, OPTION_STATE,      OPTION_BOUNDS};
+    static const option_id of_programs[] = {OPTION_STRICT, OPTION_NO_INPLACE, OPTION_KEEP_VALUES, OPTION_MUTATED_INPUT,
+                                            OPTION_STATE,  OPTION_BOUNDS,     OPTION_CACHE};
     for (size_t i = 0; i < sizeof(of_programs) / sizeof(of_programs[0]); i++) {
         const char *name = argument_value(arguments, of_programs[i]);
         if (name && !is_program_file(arguments->file))

@@ -178,6 +178,7 @@ void arguments_compile_options(const arguments *arguments, insitu_compile_option
     out_options->keep_values = argument_value(arguments, OPTION_KEEP_VALUES) != NULL;
     out_options->mutated_inputs = arguments->mutated_inputs;
     out_options->mutated_input_count = (int32_t)arguments->mutated_input_count;
+    out_options->cache_dir = argument_value(arguments, OPTION_CACHE);
     out_options->device = argument_value(arguments, OPTION_DEVICE);
     const char *owner = argument_value(arguments, OPTION_STATE), *mode = argument_value(arguments, OPTION_BOUNDS);
     if (owner) out_options->state = (insitu_state_owner)place_of(owner, owners, 3);

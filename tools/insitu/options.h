@@ -7,6 +7,7 @@
 typedef enum option_id {
     OPTION_ATOL,
     OPTION_BOUNDS,
+    OPTION_CACHE,
     OPTION_HELP,
     OPTION_DEVICE,
     OPTION_HASHES,
@@ -48,6 +49,7 @@ typedef struct option {
         {OPTION_MUTATED_INPUT, "--mutated-input", "IN=OUT",                                                            \
          "output OUT is the new value of input IN (names or indices)", true},                                          \
         {OPTION_STATE, "--state", "OWNER", "of mutated buffers: owned (default), caller or frozen", false},            \
+        {OPTION_CACHE, "--cache", "DIR", "take the engine from this folder if it was compiled before", false},         \
         {OPTION_BOUNDS, "--bounds", "MODE", "eager (default): rows written past the end are lost; strict: an error",   \
          false},                                                                                                       \
     {                                                                                                                  \

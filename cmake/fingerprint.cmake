@@ -1,0 +1,11 @@
+# cmake -DROOT=src -DOUT=fingerprint.h -P fingerprint.cmake: a header with a hash of all sources.
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/*.c ${ROOT}/*.h ${ROOT}/*.def ${ROOT}/*.inc)
+list(SORT files)
+set(all "")
+foreach(file ${files})
+    file(SHA256 ${ROOT}/${file} hash)
+    string(APPEND all "${file} ${hash}\n")
+endforeach()
+string(SHA256 hash "${all}")
+string(SUBSTRING ${hash} 0 16 hash)
+file(WRITE ${OUT} "/* Made by cmake/fingerprint.cmake. */\n#define SOURCE_FINGERPRINT \"${hash}\"\n")
