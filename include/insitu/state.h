@@ -17,9 +17,23 @@ typedef struct insitu_state insitu_state;
 /* A CUDA stream; NULL on CPU. */
 typedef void *insitu_stream;
 
-/* Allocates the engine's state tensors and fills them with their initial values. */
+/* Allocates the engine's state tensors and fills them with their initial values. Errors: ARG (a size of a state is open:
+ * below), NOMEM. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_create(const insitu_engine *engine, insitu_state **out_state,
                                                                insitu_diag *diag);
+/* A size of a state tensor that the program leaves open (-1 in insitu_engine_state), such as the capacity of a cache. */
+typedef struct insitu_state_size {
+    const char *name; /* the state's */
+    int32_t dim;
+    int64_t size;
+} insitu_state_size;
+/* The same with open sizes chosen: states of one engine may have different capacities, and are used in turn with one
+ * context. Dimensions that share a symbol have one size, so that one of them is enough. Such tensors begin with zeros.
+ * Errors: ARG (name, dim; a size is missing), SHAPE (outside its range; two that contradict each other; too large),
+ * NOMEM. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_create_sized(const insitu_engine *engine,
+                                                                     const insitu_state_size *sizes, size_t count,
+                                                                     insitu_state **out_state, insitu_diag *diag);
 /* NULL is allowed. */
 INSITU_API void insitu_state_destroy(insitu_state *state);
 /* Sets every tensor to its initial value. Errors: ARG (a call is running on the state), NOMEM (an open snapshot's log). */

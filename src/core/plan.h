@@ -63,11 +63,13 @@ typedef struct plan_symbol { /* where a symbol's value comes from, index = symbo
         SYMBOL_UNUSED,
         SYMBOL_INPUT_SIZE,
         SYMBOL_INPUT_VALUE,
-        SYMBOL_STEP /* an item step reads it during the call */
+        SYMBOL_STATE_SIZE, /* chosen when the state is created */
+        SYMBOL_STEP        /* an item step reads it during the call */
     } source;
-    uint32_t input, dim; /* INPUT_SIZE, INPUT_VALUE */
-    uint32_t step;       /* STEP: the item step; operands[0] is the tensor's one element */
-    bool in_sizes;       /* some size, stride or count of bytes uses it; else positions and numbers alone do */
+    uint32_t input; /* INPUT_SIZE, INPUT_VALUE; STATE_SIZE: the state */
+    uint32_t dim;   /* INPUT_SIZE, STATE_SIZE */
+    uint32_t step;  /* STEP: the item step; operands[0] is the tensor's one element */
+    bool in_sizes;  /* some size, stride or count of bytes uses it; else positions and numbers alone do */
 } plan_symbol;
 
 /* The plan is cut after each item step whose symbol is used in a size: a segment's sizes are known when it starts. A
@@ -112,13 +114,13 @@ typedef struct plan_output {
 } plan_output;
 
 typedef struct plan_state_storage { /* one block of state memory */
-    size_t bytes;
-    uint32_t initial; /* weight record that holds the initial bytes; NONE: zeros */
+    sym bytes;                      /* a constant, or of symbols that state sizes give: then it begins with zeros */
+    uint32_t initial;               /* weight record that holds the initial bytes; NONE: zeros */
 } plan_state_storage;
 typedef struct plan_state { /* one name; several may view one storage */
     const char *name;
     uint32_t state_storage;
-    tensor_type type; /* constant sizes, strides, offset */
+    tensor_type type; /* of constants and symbols that state sizes give; its offset is a constant */
 } plan_state;
 
 typedef struct plan_buffer { /* a buffer that the program does not write, whether steps read it or not */

@@ -125,6 +125,8 @@ static void print_symbols(const plan *plan, text *out) {
             text_printf(out, ": size %u of input '%s'\n", source->dim, plan->inputs[source->input].name);
         else if (source->source == SYMBOL_INPUT_VALUE)
             text_printf(out, ": value of input '%s'\n", plan->inputs[source->input].name);
+        else if (source->source == SYMBOL_STATE_SIZE)
+            text_printf(out, ": size %u of state '%s'\n", source->dim, plan->states[source->input].name);
         else
             text_printf(out, ": read by step %u%s\n", source->step, source->in_sizes ? ", in sizes" : "");
     }

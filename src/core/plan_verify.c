@@ -181,6 +181,17 @@ static void check_input_symbol(plan_checker *checker, uint32_t index) {
         fault(checker, "it is a size that its input does not have");
 }
 
+static void check_state_symbol(plan_checker *checker, uint32_t index) {
+    const plan *plan = checker->plan;
+    const plan_symbol *symbol = &plan->symbol_sources[index];
+    const shape *shape = symbol->input < plan->state_count ? &plan->states[symbol->input].type.shape : NULL;
+    bool is_size = shape && symbol->dim < shape->rank && symbol->dim < MAX_RANK &&
+                   shape->sizes[symbol->dim].id < plan->symbols.node_count &&
+                   sym_symbol_index(&plan->symbols, shape->sizes[symbol->dim]) == index;
+    if (!is_size || plan->symbols.symbols[index].kind != SYM_KIND_INT)
+        fault(checker, "it is a size that its state does not have");
+}
+
 static bool is_item_of(const plan *plan, const plan_step *step, uint32_t symbol) {
     uint32_t index = layer_attr_index(LAYER_ITEM, ATTR_SYMBOL);
     if (!step_is_item(step) || !step->attrs || step->attrs[index].kind != ATTR_KIND_SYM) return false;
@@ -195,6 +206,8 @@ static void check_symbols(plan_checker *checker) {
         fault_at(checker, "symbol '%s'", shown(plan->symbols.symbols[i].name));
         if (symbol->source == SYMBOL_INPUT_SIZE || symbol->source == SYMBOL_INPUT_VALUE)
             check_input_symbol(checker, i);
+        else if (symbol->source == SYMBOL_STATE_SIZE)
+            check_state_symbol(checker, i);
         else if (symbol->source == SYMBOL_STEP &&
                  (symbol->step >= plan->step_count || !is_item_of(plan, &plan->steps[symbol->step], i)))
             fault(checker, "it comes from a step that does not read it");
@@ -230,21 +243,35 @@ static void check_weights(plan_checker *checker) {
     }
 }
 
-/* A storage whose memory exists before the call has a constant size, which must not pass what there is. */
-static bool check_fixed_storage(plan_checker *checker, const plan_storage *storage, uint32_t count, const char *what) {
+/* A weight's storage has a constant size, which must not pass what there is. */
+static bool check_weight_storage(plan_checker *checker, const plan_storage *storage) {
     const plan *plan = checker->plan;
-    if (storage->index >= count) {
-        fault(checker, "%s %u does not exist", what, storage->index);
+    if (storage->index >= plan->weight_count) {
+        fault(checker, "weight %u does not exist", storage->index);
         return false;
     }
-    size_t available = storage->kind == STORAGE_WEIGHT ? plan->weights[storage->index].size
-                                                       : plan->state_storages[storage->index].bytes;
+    size_t available = plan->weights[storage->index].size;
     int64_t bytes;
-    if (!sym_constant(&plan->symbols, storage->bytes, &bytes) || (uint64_t)bytes > available) {
-        fault(checker, "its size is not a constant of at most the %zu bytes of its %s", available, what);
+    if (sym_constant(&plan->symbols, storage->bytes, &bytes) && (uint64_t)bytes <= available) return true;
+    fault(checker, "its size is not a constant of at most the %zu bytes of its weight", available);
+    return false;
+}
+
+/* A state's storage has the size of the state's block, or a constant one within it. */
+static bool check_state_storage(plan_checker *checker, const plan_storage *storage) {
+    const plan *plan = checker->plan;
+    if (storage->index >= plan->state_storage_count) {
+        fault(checker, "state %u does not exist", storage->index);
         return false;
     }
-    return true;
+    sym available = plan->state_storages[storage->index].bytes;
+    int64_t bytes, limit;
+    if (sym_same(storage->bytes, available)) return true;
+    if (sym_constant(&plan->symbols, storage->bytes, &bytes) && available.id < plan->symbols.node_count &&
+        sym_constant(&plan->symbols, available, &limit) && bytes <= limit)
+        return true;
+    fault(checker, "its size is not that of its state's block, nor a constant within it");
+    return false;
 }
 
 static bool check_storage(plan_checker *checker, uint32_t id) {
@@ -253,8 +280,8 @@ static bool check_storage(plan_checker *checker, uint32_t id) {
     fault_at(checker, "storage %u", id);
     if (!check_int(checker, storage->bytes, 0, "its size")) return false;
     switch (storage->kind) {
-    case STORAGE_WEIGHT: return check_fixed_storage(checker, storage, plan->weight_count, "weight");
-    case STORAGE_STATE: return check_fixed_storage(checker, storage, plan->state_storage_count, "state");
+    case STORAGE_WEIGHT: return check_weight_storage(checker, storage);
+    case STORAGE_STATE: return check_state_storage(checker, storage);
     case STORAGE_INPUT:
         check_known(checker, checker->size_ready, storage->bytes, 0, "its size");
         if (storage->index < plan->input_count && plan->inputs[storage->index].storage == id) return true;
@@ -362,16 +389,44 @@ static insitu_status check_outputs(plan_checker *checker) {
     return INSITU_OK;
 }
 
+/* Expressions of constants and sizes of states alone. */
+static bool is_of_states(const plan *plan, sym value) {
+    for (uint32_t i = 0; i < plan->symbols.symbol_count; i++)
+        if (plan->symbol_sources[i].source != SYMBOL_STATE_SIZE && sym_uses(&plan->symbols, value, i)) return false;
+    return true;
+}
+
+static void check_state_block(plan_checker *checker, const plan_state_storage *block) {
+    const plan *plan = checker->plan;
+    int64_t bytes;
+    if (!check_int(checker, block->bytes, 0, "its size")) return;
+    bool is_constant = sym_constant(&plan->symbols, block->bytes, &bytes);
+    if (!is_constant && (block->initial != NONE || !is_of_states(plan, block->bytes)))
+        fault(checker, "its size varies, but not with the sizes of states alone, or it has an initial value");
+    if (is_constant && block->initial != NONE &&
+        (block->initial >= plan->weight_count || plan->weights[block->initial].size < (uint64_t)bytes))
+        fault(checker, "its initial value does not exist, or is too small");
+}
+
+/* The state lies in its block, as far as constants tell; what varies is checked when a state is created. */
+static void check_state_type(plan_checker *checker, const tensor_type *type, sym block_bytes) {
+    const plan *plan = checker->plan;
+    int64_t bytes, offset;
+    if (!check_type(checker, type, "its type") || block_bytes.id >= plan->symbols.node_count) return;
+    bool is_good = sym_constant(&plan->symbols, type->offset, &offset);
+    if (is_good && sym_constant(&plan->symbols, block_bytes, &bytes))
+        is_good = fits_in(&plan->symbols, type, (size_t)bytes);
+    for (uint32_t i = 0; i < type->shape.rank && is_good; i++)
+        is_good = is_of_states(plan, type->shape.sizes[i]) && is_of_states(plan, type->strides[i]);
+    if (!is_good) fault(checker, "its sizes are not constants, or sizes of states, within its storage");
+}
+
 /* names: of states and buffers, which a saved state holds side by side. */
 static insitu_status check_states(plan_checker *checker, map *names) {
     const plan *plan = checker->plan;
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        const plan_state_storage *storage = &plan->state_storages[i];
         fault_at(checker, "state storage %u", i);
-        if (storage->bytes > INT64_MAX) fault(checker, "it is too large");
-        if (storage->initial != NONE &&
-            (storage->initial >= plan->weight_count || plan->weights[storage->initial].size < storage->bytes))
-            fault(checker, "its initial value does not exist, or is too small");
+        check_state_block(checker, &plan->state_storages[i]);
     }
     for (uint32_t i = 0; i < plan->state_count; i++) {
         const plan_state *state = &plan->states[i];
@@ -379,9 +434,8 @@ static insitu_status check_states(plan_checker *checker, map *names) {
         TRY(check_unique(checker, names, state->name));
         if (state->state_storage >= plan->state_storage_count)
             fault(checker, "it has no storage");
-        else if (check_type(checker, &state->type, "its type") &&
-                 !fits_in(&plan->symbols, &state->type, plan->state_storages[state->state_storage].bytes))
-            fault(checker, "its sizes are not constants within its storage");
+        else
+            check_state_type(checker, &state->type, plan->state_storages[state->state_storage].bytes);
     }
     return INSITU_OK;
 }

@@ -14,6 +14,7 @@ const char *format_symbol_source(uint32_t source) {
     static const char *const names[] = {[SYMBOL_UNUSED] = "unused",
                                         [SYMBOL_INPUT_SIZE] = "size",
                                         [SYMBOL_INPUT_VALUE] = "value",
+                                        [SYMBOL_STATE_SIZE] = "state_size",
                                         [SYMBOL_STEP] = "step"};
     return look_up(names, COUNT_OF(names), source);
 }

@@ -221,7 +221,9 @@ static void print_states(plan_writer *writer) {
     const plan *plan = writer->plan;
     text_printf(writer->out, "],\"state_storages\":[");
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        text_printf(writer->out, "%s[%zu,", i ? "," : "", plan->state_storages[i].bytes);
+        text_printf(writer->out, i ? ",[" : "[");
+        print_sym(writer, plan->state_storages[i].bytes);
+        text_printf(writer->out, ",");
         print_id(writer, plan->state_storages[i].initial);
         text_printf(writer->out, "]");
     }
@@ -305,6 +307,7 @@ static void print_symbols(plan_writer *writer) {
         case SYMBOL_UNUSED: break;
         case SYMBOL_INPUT_SIZE: text_printf(writer->out, ",\"input\":%u,\"dim\":%u", source->input, source->dim); break;
         case SYMBOL_INPUT_VALUE: text_printf(writer->out, ",\"input\":%u", source->input); break;
+        case SYMBOL_STATE_SIZE: text_printf(writer->out, ",\"state\":%u,\"dim\":%u", source->input, source->dim); break;
         case SYMBOL_STEP:
             text_printf(writer->out, ",\"step\":%u", source->step);
             print_flag(writer, "in_sizes", source->in_sizes);

@@ -156,9 +156,11 @@ static insitu_status read_symbols(plan_reader *reader) {
             TRY(read_id(reader, json_object_get(row, "step"), "step", &symbol->step));
             symbol->in_sizes = read_flag(row, "in_sizes");
         } else if (source != SYMBOL_UNUSED) {
-            TRY(read_id(reader, json_object_get(row, "input"), "input", &symbol->input));
+            const char *key = source == SYMBOL_STATE_SIZE ? "state" : "input";
+            TRY(read_id(reader, json_object_get(row, key), key, &symbol->input));
         }
-        if (source == SYMBOL_INPUT_SIZE) TRY(read_id(reader, json_object_get(row, "dim"), "dim", &symbol->dim));
+        if (source == SYMBOL_INPUT_SIZE || source == SYMBOL_STATE_SIZE)
+            TRY(read_id(reader, json_object_get(row, "dim"), "dim", &symbol->dim));
         uint32_t index = sym_add_symbol(&plan->symbols, name, (sym_kind)kind, lowest, highest);
         TRY(sym_pool_status(&plan->symbols, reader->diag));
         if (index != i) return bad(reader, "a symbol twice");
@@ -342,7 +344,7 @@ static insitu_status read_states(plan_reader *reader) {
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
         const json_t *row = json_array_get(rows, i);
         reader->row = i;
-        TRY(read_size(reader, json_array_get(row, 0), "bytes", &plan->state_storages[i].bytes));
+        TRY(read_sym(reader, json_array_get(row, 0), "bytes", &plan->state_storages[i].bytes));
         TRY(read_id(reader, json_array_get(row, 1), "initial", &plan->state_storages[i].initial));
     }
     TRY(start_table(reader, "states", sizeof(plan_state), &rows, &plan->states, &plan->state_count));

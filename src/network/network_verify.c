@@ -52,6 +52,19 @@ static void check_constant_sizes(checker *c, tensor_id tensor) {
     }
 }
 
+/* Sizes that vary are symbols, which whoever creates a state chooses; there is no initial value then. */
+static void check_state_sizes(checker *c, const network_state *state) {
+    if (!exists(c, state->tensor)) return;
+    const network_tensor *checked = network_tensor_of(c->network, state->tensor);
+    for (uint32_t i = 0; i < checked->shape.rank; i++) {
+        int64_t size;
+        bool is_constant = sym_constant(&c->network->symbols, checked->shape.sizes[i], &size);
+        bool is_symbol = sym_symbol_index(&c->network->symbols, checked->shape.sizes[i]) != NONE;
+        if (is_constant ? size < 0 : !is_symbol || state->record != NONE)
+            fault(c, "state '%s' must have constant sizes, or symbols and no initial value", state->name);
+    }
+}
+
 /* Names of what outlives a call are unique. */
 static void check_saved_name(checker *c, map *names, const char *name) {
     if (map_find(names, name) != NONE) fault(c, "two states or buffers are named '%s'", name);
@@ -86,7 +99,7 @@ static void check_rows(checker *c) {
     }
     for (uint32_t i = 0; i < network->state_count; i++) {
         check_owner(c, network->states[i].tensor, TENSOR_STATE, i, "state");
-        check_constant_sizes(c, network->states[i].tensor);
+        check_state_sizes(c, &network->states[i]);
         check_record(c, network->states[i].record, "state", i);
         check_saved_name(c, &names, network->states[i].name);
     }

@@ -159,16 +159,13 @@ static insitu_status state_storage(planner *planner, uint32_t index, uint32_t *s
             *out_storage = storages[i];
             return INSITU_OK;
         }
-    int64_t bytes = 0;
     tensor_type type = {.dtype = network_tensor_of(network, state->tensor)->dtype,
                         .shape = network_tensor_of(network, state->tensor)->shape};
-    if (state->record != NONE)
-        bytes = (int64_t)network->records[state->record].size;
-    else if (!sym_constant(planner->pool, layout_bytes(planner->pool, &type), &bytes))
-        FAIL(planner->diag, INSITU_UNSUPPORTED, "the size of state '%s' is not a constant", state->name);
+    sym bytes = layout_bytes(planner->pool, &type);
+    if (state->record != NONE) bytes = sym_int(planner->pool, (int64_t)network->records[state->record].size);
     uint32_t number = plan->state_storage_count++;
-    plan->state_storages[number] = (plan_state_storage){.bytes = (size_t)bytes, .initial = state->record};
-    TRY(planner_add_storage(planner, STORAGE_STATE, number, sym_int(planner->pool, bytes), out_storage));
+    plan->state_storages[number] = (plan_state_storage){.bytes = bytes, .initial = state->record};
+    TRY(planner_add_storage(planner, STORAGE_STATE, number, bytes, out_storage));
     planner->storages[*out_storage].written = true;
     return INSITU_OK;
 }

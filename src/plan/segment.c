@@ -41,8 +41,8 @@ static void mark_sizes(const planner *planner) {
     }
 }
 
-/* Each symbol's value comes from the first input dimension whose size is the bare symbol, from a number, or from an item
- * step. */
+/* Each symbol's value comes from the first state or input dimension whose size is the bare symbol, from a number, or from
+ * an item step. */
 static insitu_status find_sources(const planner *planner) {
     plan *plan = planner->plan;
     TRY(arena_array(&plan->arena, plan->symbols.symbol_count + 1, sizeof *plan->symbol_sources, &plan->symbol_sources));
@@ -64,6 +64,12 @@ static insitu_status find_sources(const planner *planner) {
                 plan->symbol_sources[symbol] = (plan_symbol){.source = SYMBOL_INPUT_SIZE, .input = i, .dim = d};
         }
     }
+    for (uint32_t i = plan->state_count; i-- > 0;)
+        for (uint32_t d = plan->states[i].type.shape.rank; d-- > 0;) {
+            uint32_t symbol = sym_symbol_index(planner->pool, plan->states[i].type.shape.sizes[d]);
+            if (symbol != NONE)
+                plan->symbol_sources[symbol] = (plan_symbol){.source = SYMBOL_STATE_SIZE, .input = i, .dim = d};
+        }
     return INSITU_OK;
 }
 

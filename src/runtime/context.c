@@ -205,7 +205,7 @@ insitu_status insitu_context_output_shape(insitu_context *context, int32_t index
         FAIL(diag, INSITU_ARG, "output %d does not exist: the engine has %u", (int)index, plan->output_count);
     const plan_output *output = &plan->outputs[index];
     if (output->kind != OUTPUT_TENSOR) return INSITU_OK;
-    TRY(context_read_symbols(context, diag));
+    TRY(context_read_symbols(context, NULL, diag));
     const shape *shape = &output->operand.type.shape;
     for (uint32_t i = 0; i < shape->rank; i++) {
         sym_value value = {0};
@@ -217,6 +217,9 @@ insitu_status insitu_context_output_shape(insitu_context *context, int32_t index
         if (missing != NONE && plan->symbol_sources[missing].source == SYMBOL_STEP)
             FAIL(diag, INSITU_SHAPE, "size %u of output '%s' is only known during the call: '%s' decides it", i,
                  output->name, plan->steps[plan->symbol_sources[missing].step].name);
+        if (missing != NONE && plan->symbol_sources[missing].source == SYMBOL_STATE_SIZE)
+            FAIL(diag, INSITU_SHAPE, "size %u of output '%s' depends on the size of state '%s'", i, output->name,
+                 plan->states[plan->symbol_sources[missing].input].name);
         if (missing != NONE && plan->symbol_sources[missing].source != SYMBOL_UNUSED)
             FAIL(diag, INSITU_ARG, "the sizes of output '%s' depend on input '%s', which is not bound", output->name,
                  plan->inputs[plan->symbol_sources[missing].input].name);

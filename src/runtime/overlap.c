@@ -61,7 +61,7 @@ static uint32_t list_regions(insitu_context *context, const insitu_state *state)
         regions[count++].is_written = true;
     }
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        regions[count] = written_region(state->storages[i], plan->state_storages[i].bytes, "the state's memory");
+        regions[count] = written_region(state->storages[i], state->bytes[i], "the state's memory");
         regions[count++].is_written = context->state_is_written[i];
     }
     for (uint32_t i = 0; i < plan->segment_count; i++) {

@@ -255,7 +255,7 @@ static insitu_status start_outputs(insitu_context *context, insitu_diag *diag) {
 
 static insitu_status run_locked(insitu_context *context, insitu_state *state, insitu_diag *diag) {
     context->logged = state && undo_log_is_open(&state->log) ? state : NULL;
-    TRY(context_read_symbols(context, diag));
+    TRY(context_read_symbols(context, state, diag));
     TRY(bind_segment(context, 0, diag));
     TRY(start_outputs(context, diag));
     TRY(context_check_overlap(context, state, diag));

@@ -16,6 +16,8 @@ struct insitu_state {
     const insitu_engine *engine;
     arena arena;
     void **storages;        /* one block for each state storage of the plan */
+    size_t *bytes;          /* of each block */
+    sym_value *values;      /* of each symbol that a state's size gives */
     bool *is_bound;         /* of each block: it is the caller's */
     insitu_tensor *tensors; /* one for each state name; sizes and strides in the arena */
     undo_log log;           /* of the open snapshots */
@@ -25,6 +27,10 @@ struct insitu_state {
 /* Errors: ARG (a call is running on the state). */
 MUST_CHECK insitu_status state_lock(const insitu_state *state, insitu_diag *diag);
 void state_unlock(const insitu_state *state);
+/* Sizes and strides of the tensors, and bytes of the blocks, from chosen sizes or the values of another state.
+ * Errors: ARG (an unknown one, or one is missing), SHAPE (outside its range; contradictory; too large), NOMEM. */
+MUST_CHECK insitu_status state_fill_sizes(insitu_state *state, const insitu_state_size *sizes, size_t count,
+                                          const sym_value *values, insitu_diag *diag);
 /* A block of its own for a state storage of so many bytes, freed by memory_free; NULL if memory is short. */
 void *state_allocate(size_t bytes);
 /* The tensors that lie in the storage get its address. */
@@ -151,9 +157,9 @@ struct insitu_context {
 };
 
 /* ---- symbols.c ---- */
-/* Reads the symbols' values off the bound inputs into context->values and known; those that item steps read become
- * unknown. Errors: SHAPE (out of range). */
-MUST_CHECK insitu_status context_read_symbols(insitu_context *context, insitu_diag *diag);
+/* Reads the symbols' values off the bound inputs and the state (NULL: none) into context->values and known; those that
+ * item steps read become unknown. Errors: SHAPE (out of range). */
+MUST_CHECK insitu_status context_read_symbols(insitu_context *context, const insitu_state *state, insitu_diag *diag);
 /* A number that was bound is the one that the program was compiled for. Errors: ARG, SHAPE. */
 MUST_CHECK insitu_status context_check_number(const insitu_context *context, uint32_t input, insitu_diag *diag);
 /* The assertions that became decidable with this item step, or before the call (NONE). Errors: ASSERT. */

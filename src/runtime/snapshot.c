@@ -48,12 +48,12 @@ insitu_status state_save_storages(insitu_state *state, insitu_diag *diag) {
     size_t needed = 0;
     if (!undo_log_is_open(&state->log)) return INSITU_OK;
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        byte_region region = {.run = plan->state_storages[i].bytes};
+        byte_region region = {.run = state->bytes[i]};
         if (!checked_size_add(needed, undo_entry_bytes(&region), &needed)) return INSITU_NOMEM;
     }
     TRY(undo_log_reserve(&state->log, needed, diag));
     for (uint32_t i = 0; i < plan->state_storage_count; i++)
-        undo_log_save(&state->log, state->storages, i, &(byte_region){.run = plan->state_storages[i].bytes});
+        undo_log_save(&state->log, state->storages, i, &(byte_region){.run = state->bytes[i]});
     return INSITU_OK;
 }
 

@@ -20,29 +20,13 @@ void *state_allocate(size_t bytes) {
 static void set_initial(insitu_state *state) {
     const plan *plan = state->engine->plan;
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        const plan_state_storage *storage = &plan->state_storages[i];
-        if (storage->bytes == 0) continue;
-        if (storage->initial == NONE)
-            memset(state->storages[i], 0, storage->bytes);
+        uint32_t initial = plan->state_storages[i].initial;
+        if (state->bytes[i] == 0) continue;
+        if (initial == NONE)
+            memset(state->storages[i], 0, state->bytes[i]);
         else
-            memcpy(state->storages[i], plan->weights[storage->initial].data, storage->bytes);
+            memcpy(state->storages[i], plan->weights[initial].data, state->bytes[i]);
     }
-}
-
-/* The verifier found the type's numbers constant. */
-static insitu_status fill_tensor(insitu_state *state, const plan_state *from, insitu_tensor *tensor) {
-    const sym_pool *pool = &state->engine->plan->symbols;
-    uint32_t rank = from->type.shape.rank;
-    TRY(arena_array(&state->arena, rank, sizeof(int64_t), &tensor->shape));
-    TRY(arena_array(&state->arena, rank, sizeof(int64_t), &tensor->strides));
-    for (uint32_t i = 0; i < rank; i++)
-        if (!sym_constant(pool, from->type.shape.sizes[i], &tensor->shape[i]) ||
-            !sym_constant(pool, from->type.strides[i], &tensor->strides[i]))
-            return INSITU_INTERNAL;
-    tensor->device = (insitu_device){INSITU_DEVICE_CPU, 0};
-    tensor->ndim = (int32_t)rank;
-    tensor->dtype = dtype_public(from->type.dtype);
-    return INSITU_OK;
 }
 
 void state_place_tensors(insitu_state *state, uint32_t storage) {
@@ -55,43 +39,59 @@ void state_place_tensors(insitu_state *state, uint32_t storage) {
     }
 }
 
-static insitu_status fill(insitu_state *state) {
+typedef struct chosen_sizes {
+    const insitu_state_size *sizes;
+    size_t count;
+    const sym_value *values; /* of a state to be like; or NULL */
+} chosen_sizes;
+
+static insitu_status fill(insitu_state *state, const chosen_sizes *chosen, insitu_diag *diag) {
     const plan *plan = state->engine->plan;
     TRY(arena_array(&state->arena, 1, sizeof(uint32_t), &state->busy));
-    TRY(arena_array(&state->arena, plan->state_storage_count, sizeof(void *), &state->storages));
     TRY(arena_array(&state->arena, plan->state_storage_count, sizeof(bool), &state->is_bound));
+    TRY(arena_array(&state->arena, plan->state_storage_count, sizeof(size_t), &state->bytes));
+    TRY(arena_array(&state->arena, plan->state_storage_count, sizeof(void *), &state->storages));
     TRY(arena_array(&state->arena, plan->state_count, sizeof(insitu_tensor), &state->tensors));
+    TRY(state_fill_sizes(state, chosen->sizes, chosen->count, chosen->values, diag));
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        state->storages[i] = state_allocate(plan->state_storages[i].bytes);
-        if (!state->storages[i]) return INSITU_NOMEM;
+        state->storages[i] = state_allocate(state->bytes[i]);
+        if (!state->storages[i]) FAIL(diag, INSITU_NOMEM, "out of memory for the state's tensors");
+        state_place_tensors(state, i);
     }
-    for (uint32_t i = 0; i < plan->state_count; i++) TRY(fill_tensor(state, &plan->states[i], &state->tensors[i]));
-    for (uint32_t i = 0; i < plan->state_storage_count; i++) state_place_tensors(state, i);
     return INSITU_OK;
 }
 
 /* A state whose tensors' contents are not set yet. */
-static insitu_status create_empty(const insitu_engine *engine, insitu_state **out_state, insitu_diag *diag) {
+static insitu_status create_empty(const insitu_engine *engine, const chosen_sizes *chosen, insitu_state **out_state,
+                                  insitu_diag *diag) {
     *out_state = NULL;
     insitu_state *state = memory_alloc(sizeof(*state));
     if (!state) FAIL(diag, INSITU_NOMEM, "out of memory for a state");
     *state = (insitu_state){.engine = engine};
     arena_init(&state->arena);
-    insitu_status status = fill(state);
+    insitu_status status = fill(state, chosen, diag);
     if (status != INSITU_OK) {
         insitu_state_destroy(state);
-        FAIL(diag, status, "out of memory for the state's tensors");
+        return diag_complete(diag, status);
     }
     *out_state = state;
+    return INSITU_OK;
+}
+
+insitu_status insitu_state_create_sized(const insitu_engine *engine, const insitu_state_size *sizes, size_t count,
+                                        insitu_state **out_state, insitu_diag *diag) {
+    if (out_state) *out_state = NULL;
+    if (!engine || !out_state || (!sizes && count))
+        FAIL(diag, INSITU_ARG, "insitu_state_create_sized needs an engine, sizes and out_state");
+    TRY(create_empty(engine, &(chosen_sizes){.sizes = sizes, .count = count}, out_state, diag));
+    set_initial(*out_state);
     return INSITU_OK;
 }
 
 insitu_status insitu_state_create(const insitu_engine *engine, insitu_state **out_state, insitu_diag *diag) {
     if (out_state) *out_state = NULL;
     if (!engine || !out_state) FAIL(diag, INSITU_ARG, "insitu_state_create needs an engine and out_state");
-    TRY(create_empty(engine, out_state, diag));
-    set_initial(*out_state);
-    return INSITU_OK;
+    return insitu_state_create_sized(engine, NULL, 0, out_state, diag);
 }
 
 void insitu_state_destroy(insitu_state *state) {
@@ -119,7 +119,7 @@ insitu_status insitu_state_fork(const insitu_state *state, insitu_stream stream,
     if (out_state) *out_state = NULL;
     if (!state || !out_state) FAIL(diag, INSITU_ARG, "insitu_state_fork needs a state and out_state");
     (void)stream;
-    TRY(create_empty(state->engine, out_state, diag));
+    TRY(create_empty(state->engine, &(chosen_sizes){.values = state->values}, out_state, diag));
     insitu_status status = state_lock(state, diag);
     if (status != INSITU_OK) {
         insitu_state_destroy(*out_state);
@@ -128,8 +128,7 @@ insitu_status insitu_state_fork(const insitu_state *state, insitu_stream stream,
     }
     const plan *plan = state->engine->plan;
     for (uint32_t i = 0; i < plan->state_storage_count; i++)
-        if (plan->state_storages[i].bytes)
-            memcpy((*out_state)->storages[i], state->storages[i], plan->state_storages[i].bytes);
+        if (state->bytes[i]) memcpy((*out_state)->storages[i], state->storages[i], state->bytes[i]);
     state_unlock(state);
     return INSITU_OK;
 }

@@ -30,7 +30,7 @@ static insitu_status read_bound(const insitu_state *state, uint32_t index, const
     if (!same_strides(out->rank, out->sizes, out->strides, own->strides))
         FAIL(diag, INSITU_SHAPE, "state '%s' was given other strides than those that the program has for it",
              declared->name);
-    size_t bytes = state->engine->plan->state_storages[declared->state_storage].bytes;
+    size_t bytes = state->bytes[declared->state_storage];
     if (own->data != state->storages[declared->state_storage] || out->bytes != bytes)
         FAIL(diag, INSITU_ARG,
              "state '%s' is a part of a block of %zu bytes that other names use too: it can't lie alone",
@@ -47,7 +47,7 @@ static insitu_status check_apart(const insitu_state *state, uint32_t index, cons
         uint32_t storage = plan->states[i].state_storage;
         uintptr_t other = (uintptr_t)state->storages[storage];
         if (storage == plan->states[index].state_storage) continue;
-        if (first < other ? other - first < tensor->bytes : first - other < plan->state_storages[storage].bytes)
+        if (first < other ? other - first < tensor->bytes : first - other < state->bytes[storage])
             FAIL(diag, INSITU_ARG, "the memory given to state '%s' overlaps that of state '%s'",
                  plan->states[index].name, plan->states[i].name);
     }
@@ -99,7 +99,7 @@ static insitu_status unbind_locked(insitu_state *state, const char *name, insitu
     uint32_t storage = state->engine->plan->states[index].state_storage;
     if (!state->is_bound[storage]) return INSITU_OK;
     TRY(check_unwatched(state, name, diag));
-    size_t bytes = state->engine->plan->state_storages[storage].bytes;
+    size_t bytes = state->bytes[storage];
     void *data = state_allocate(bytes);
     if (!data) FAIL(diag, INSITU_NOMEM, "out of memory for the %zu bytes of state '%s'", bytes, name);
     memcpy(data, state->storages[storage], bytes);

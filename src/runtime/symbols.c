@@ -53,12 +53,14 @@ static insitu_status check_range(const insitu_context *context, uint32_t index, 
     FAIL(diag, INSITU_SHAPE, "input '%s' is %" PRId64 " where %s is allowed", name, value, range);
 }
 
-insitu_status context_read_symbols(insitu_context *context, insitu_diag *diag) {
+insitu_status context_read_symbols(insitu_context *context, const insitu_state *state, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
         const plan_symbol *source = &plan->symbol_sources[i];
-        context->known[i] = is_from_input(source) && context->inputs[source->input].is_bound;
-        if (!context->known[i]) continue;
+        if (source->source == SYMBOL_STATE_SIZE && state) context->values[i] = state->values[i];
+        context->known[i] = is_from_input(source) ? context->inputs[source->input].is_bound
+                                                  : source->source == SYMBOL_STATE_SIZE && state;
+        if (!context->known[i] || !is_from_input(source)) continue;
         const bound_tensor *input = &context->inputs[source->input];
         if (source->source == SYMBOL_INPUT_SIZE)
             context->values[i] = (sym_value){.kind = SYM_KIND_INT, .i = input->sizes[source->dim]};

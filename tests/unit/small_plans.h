@@ -55,10 +55,8 @@ static inline uint32_t add_input(plan *plan, const char *name, tensor_type type,
 }
 
 static inline uint32_t add_state(plan *plan, const char *name, tensor_type type, uint32_t initial) {
-    int64_t bytes = 0;
-    assert_true(sym_constant(&plan->symbols, type_bytes(plan, &type), &bytes));
     uint32_t index = plan->state_storage_count++;
-    plan->state_storages[index] = (plan_state_storage){.bytes = (size_t)bytes, .initial = initial};
+    plan->state_storages[index] = (plan_state_storage){.bytes = type_bytes(plan, &type), .initial = initial};
     plan->states[plan->state_count++] = (plan_state){.name = name, .state_storage = index, .type = type};
     return add_storage(plan, STORAGE_STATE, index, type_bytes(plan, &type));
 }

@@ -170,6 +170,9 @@ static void walk_state(walk *w) {
     refused(w, "insitu_state_create", insitu_state_create(NULL, &state, &w->diag));
     assert_null(state);
     refused(w, "insitu_state_create", insitu_state_create(w->engine, NULL, &w->diag));
+    refused(w, "insitu_state_create_sized", insitu_state_create_sized(NULL, NULL, 0, &state, &w->diag));
+    refused(w, "insitu_state_create_sized", insitu_state_create_sized(w->engine, NULL, 1, &state, &w->diag));
+    refused(w, "insitu_state_create_sized", insitu_state_create_sized(w->engine, NULL, 0, NULL, &w->diag));
     insitu_state_destroy(NULL);
     saw(w, "insitu_state_destroy");
     refused(w, "insitu_state_reset", insitu_state_reset(NULL, NULL, &w->diag));

@@ -149,8 +149,11 @@ static void start(running *run, network *network, bool no_inplace) {
     run->arena_memory = (char *)block(arena_bytes);
     memset(run->arena_memory, 0xff, arena_bytes);
     run->bases = calloc(run->plan->storage_count + 1, sizeof *run->bases);
-    for (uint32_t i = 0; i < run->plan->state_storage_count; i++)
-        run->states[i] = block(run->plan->state_storages[i].bytes);
+    for (uint32_t i = 0; i < run->plan->state_storage_count; i++) {
+        int64_t bytes = 0;
+        assert_true(sym_constant(&run->plan->symbols, run->plan->state_storages[i].bytes, &bytes));
+        run->states[i] = block((size_t)bytes);
+    }
     for (uint32_t i = 0; i < run->plan->storage_count; i++) {
         const plan_storage *storage = &run->plan->storages[i];
         size_t bytes = run->bound.storage_bytes[i];
