@@ -45,7 +45,7 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_run(insitu_context *co
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_output(const insitu_context *context, int32_t index,
                                                                  insitu_tensor *out_tensor, insitu_diag *diag);
 
-/* Counters of the last run, in bytes. */
+/* Counters of the last run, in bytes; of the context where it is said. */
 typedef struct insitu_run_stats {
     size_t struct_size;
     double seconds;
@@ -57,6 +57,9 @@ typedef struct insitu_run_stats {
     int64_t output_bytes_copied;  /* bytes of state or input tensors copied to other memory as outputs */
     int64_t arena_bytes;          /* size of the context's memory for intermediate values */
     int64_t snapshot_bytes_saved; /* replaced bytes that the state's open snapshots keep */
+    /* Sets of sizes that the context has prepared since it was created, and those of them that were dropped because 16 of
+     * a part of the program are kept at most. Many of either: sizes change with every call. */
+    int64_t bindings_made, bindings_dropped;
 } insitu_run_stats;
 
 /* stats->struct_size must be set by the caller. */

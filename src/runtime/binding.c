@@ -172,13 +172,14 @@ static insitu_status prepare(const insitu_context *context, uint32_t segment, bi
     return INSITU_OK;
 }
 
-static insitu_status fill_binding(const insitu_context *context, uint32_t segment, binding *binding,
+/* is_ahead: no input is bound yet. */
+static insitu_status fill_binding(const insitu_context *context, uint32_t segment, bool is_ahead, binding *binding,
                                   insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     TRY(arena_copy(&binding->arena, context->values, plan->symbols.symbol_count * sizeof(sym_value), &binding->values));
     if (segment == 0) {
         TRY(bind_inputs(context, binding, diag));
-        for (uint32_t i = 0; i < plan->input_count; i++) TRY(check_input(context, binding, i, diag));
+        for (uint32_t i = 0; i < plan->input_count && !is_ahead; i++) TRY(check_input(context, binding, i, diag));
         TRY(context_check_asserts(context, NONE, diag));
     }
     TRY(plan_bind(plan, segment, context->bounds, context->values, context->fixed, &binding->arena, &binding->bound,
@@ -202,29 +203,42 @@ void binding_destroy(const insitu_context *context, binding *binding) {
 }
 
 /* A free place among the bindings, or that of the least recently used one. */
-static uint32_t find_place(const insitu_context *context, context_segment *segment) {
+static uint32_t find_place(insitu_context *context, context_segment *segment) {
     if (segment->binding_count < MAX_SYMBOL_BINDINGS) return segment->binding_count++;
     uint32_t oldest = 0;
     for (uint32_t i = 1; i < segment->binding_count; i++)
         if (segment->bindings[i]->last_used < segment->bindings[oldest]->last_used) oldest = i;
     binding_destroy(context, segment->bindings[oldest]);
+    context->bindings_dropped++;
     return oldest;
 }
 
-static insitu_status make_binding(insitu_context *context, uint32_t segment, binding **out_binding, insitu_diag *diag) {
+static insitu_status make_binding(insitu_context *context, uint32_t segment, bool is_ahead, binding **out_binding,
+                                  insitu_diag *diag) {
     binding *binding = memory_alloc(sizeof(*binding));
     if (!binding) return INSITU_NOMEM;
     memset(binding, 0, sizeof(*binding));
     arena_init(&binding->arena);
-    insitu_status status = fill_binding(context, segment, binding, diag);
+    insitu_status status = fill_binding(context, segment, is_ahead, binding, diag);
     if (status != INSITU_OK) {
         binding_destroy(context, binding);
         return status;
     }
     context_segment *home = &context->segments[segment];
     home->bindings[find_place(context, home)] = binding;
+    context->bindings_made++;
     *out_binding = binding;
     return INSITU_OK;
+}
+
+insitu_status context_bind_ahead(insitu_context *context) {
+    const plan *plan = context->engine->plan;
+    binding *made;
+    for (uint32_t i = 0; i < plan->symbols.symbol_count; i++)
+        if (plan->symbol_sources[i].source != SYMBOL_STEP && plan->symbol_sources[i].source != SYMBOL_UNUSED)
+            return INSITU_OK;
+    find_fixed(context, 0);
+    return make_binding(context, 0, true, &made, NULL) == INSITU_NOMEM ? INSITU_NOMEM : INSITU_OK;
 }
 
 insitu_status context_find_binding(insitu_context *context, uint32_t segment, binding **out_binding,
@@ -239,7 +253,7 @@ insitu_status context_find_binding(insitu_context *context, uint32_t segment, bi
     if (*out_binding)
         for (uint32_t i = 0; i < input_count; i++) TRY(check_input(context, *out_binding, i, diag));
     else
-        TRY(make_binding(context, segment, out_binding, diag));
+        TRY(make_binding(context, segment, false, out_binding, diag));
     (*out_binding)->last_used = ++context->clock;
     return INSITU_OK;
 }

@@ -81,6 +81,7 @@ insitu_status insitu_context_create(const insitu_engine *engine, insitu_context 
     context->backend = backend_cpu();
     arena_init(&context->arena);
     insitu_status status = fill(context);
+    if (status == INSITU_OK) status = context_bind_ahead(context);
     if (status != INSITU_OK) {
         insitu_context_destroy(context);
         FAIL(diag, status, "out of memory for a context");

@@ -286,6 +286,8 @@ insitu_status insitu_context_run(insitu_context *context, insitu_state *state, i
     insitu_status status = run(context, state, diag);
     if (status != INSITU_OK) return diag_complete(diag, status);
     context->stats.struct_size = sizeof(context->stats);
+    context->stats.bindings_made = context->bindings_made;
+    context->stats.bindings_dropped = context->bindings_dropped;
     context->stats.seconds = now() - start;
     context->has_run = true;
     return INSITU_OK;

@@ -141,6 +141,7 @@ struct insitu_context {
     context_segment *segments; /* one for each of the plan */
     bound_plan *bounds;        /* of the running call: each started segment's */
     uint64_t clock;
+    int64_t bindings_made, bindings_dropped;
     sym_value *values;               /* of the running call */
     bool *known;                     /* of each symbol: its value has been read */
     bool *fixed;                     /* of each symbol: a segment that is being bound may use it in sizes */
@@ -173,6 +174,9 @@ MUST_CHECK insitu_status context_read_item(insitu_context *context, uint32_t ite
  * NOMEM. */
 MUST_CHECK insitu_status context_find_binding(insitu_context *context, uint32_t segment, binding **out_binding,
                                               insitu_diag *diag);
+/* Makes the first segment's binding where its sizes depend on no input, so that the first call need not. Whatever else
+ * fails is left to the call, which says it. Errors: NOMEM. */
+MUST_CHECK insitu_status context_bind_ahead(insitu_context *context);
 void binding_destroy(const insitu_context *context, binding *binding);
 MUST_CHECK insitu_status context_evaluate(const insitu_context *context, sym expression, int64_t *out_value,
                                           insitu_diag *diag);

@@ -152,7 +152,7 @@ class RunCommand(Case):
     def test_stats(self):
         run = Run(program("decoder"), self.calls("decoder"), self.folder / "run").must()
         keys = ["call", "seconds", "weight_bytes_read", "state_bytes_written", "state_bytes_moved", "state_bytes_copied",
-                "state_bytes_saved", "output_bytes_copied", "arena_bytes"]
+                "state_bytes_saved", "output_bytes_copied", "arena_bytes", "bindings_made", "bindings_dropped"]
         self.assertEqual([list(row) for row in run.stats], [keys] * 3)
         self.assertEqual([row["call"] for row in run.stats], [0, 1, 2])
         for row in run.stats:
@@ -160,6 +160,7 @@ class RunCommand(Case):
             self.assertGreater(row["weight_bytes_read"], 10000)
             self.assertGreater(row["arena_bytes"], 0)
             self.assertEqual(row["state_bytes_saved"], 0)
+            self.assertEqual((row["bindings_made"], row["bindings_dropped"]), (1, 0))
 
     def test_without_outputs(self):
         for i, inputs in enumerate(self.calls("rolled")):

@@ -309,6 +309,11 @@ static void bindings_are_kept_and_limited(void **state) {
             assert_int_equal(output(&f, 0).shape[0], rows);
         }
     }
+    insitu_run_stats stats = {.struct_size = sizeof(stats)};
+    must(&f, insitu_context_stats(f.context, &stats, &f.diag));
+    assert_int_equal(stats.bindings_made,
+                     2 * (MAX_SYMBOL_BINDINGS + 4)); /* in turn, each is gone when it comes again */
+    assert_int_equal(stats.bindings_dropped, MAX_SYMBOL_BINDINGS + 8);
     count_allocations(&count); /* the last MAX_SYMBOL_BINDINGS are still there */
     for (int64_t rows = 10; rows < 10 + MAX_SYMBOL_BINDINGS; rows++) {
         must(&f, set_input(&f, "x", x, INSITU_DTYPE_F32, 2, (int64_t[]){rows, CACHE_WIDTH}, NULL));

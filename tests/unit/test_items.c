@@ -60,6 +60,22 @@ static void positions_that_differ_allocate_nothing(void **state) {
     running_stop(&r);
 }
 
+/* Where no size depends on an input, kernels are chosen when the context is made: the first call takes memory alone. */
+static void constant_sizes_are_bound_before_the_call(void **state) {
+    (void)state;
+    running r;
+    running_of_plan(&r, make_item_position_plan(DTYPE_I64, true));
+    allocation_count count = {0};
+    count_allocations(&count);
+    must_run(&r, write_row(&r, 5));
+    memory_set_hooks(NULL);
+    assert_true(count.calls <= 5); /* for intermediate values, kernels and outputs */
+    insitu_run_stats stats = running_stats(&r);
+    assert_int_equal(stats.bindings_made, 1);
+    assert_int_equal(stats.bindings_dropped, 0);
+    running_stop(&r);
+}
+
 static void a_failed_item_changes_nothing(void **state) {
     (void)state;
     running r;
@@ -471,6 +487,7 @@ int main(void) {
         cmocka_unit_test(plans_print_segments_and_restores),
         cmocka_unit_test(a_position_is_read_during_the_call),
         cmocka_unit_test(positions_that_differ_allocate_nothing),
+        cmocka_unit_test(constant_sizes_are_bound_before_the_call),
         cmocka_unit_test(a_failed_item_changes_nothing),
         cmocka_unit_test(a_place_outside_the_tensor_is_an_error),
         cmocka_unit_test(items_of_every_dtype_are_read),

@@ -72,9 +72,11 @@ static int print_stats(const session *session, const call *call, insitu_diag *di
     if (insitu_context_stats(session->context, &stats, diag) != INSITU_OK) return call_failure(call->number, diag);
     printf("{\"call\":%d,\"seconds\":%.9f,\"weight_bytes_read\":%" PRId64 ",\"state_bytes_written\":%" PRId64
            ",\"state_bytes_moved\":%" PRId64 ",\"state_bytes_copied\":%" PRId64 ",\"state_bytes_saved\":%" PRId64
-           ",\"output_bytes_copied\":%" PRId64 ",\"arena_bytes\":%" PRId64 "}\n",
+           ",\"output_bytes_copied\":%" PRId64 ",\"arena_bytes\":%" PRId64 ",\"bindings_made\":%" PRId64
+           ",\"bindings_dropped\":%" PRId64 "}\n",
            call->number, stats.seconds, stats.weight_bytes_read, stats.state_bytes_written, stats.state_bytes_moved,
-           stats.state_bytes_copied, stats.state_bytes_saved, stats.output_bytes_copied, stats.arena_bytes);
+           stats.state_bytes_copied, stats.state_bytes_saved, stats.output_bytes_copied, stats.arena_bytes,
+           stats.bindings_made, stats.bindings_dropped);
     return DONE;
 }
 

@@ -69,6 +69,8 @@ typedef struct convolution {
     dnnl_dims_t strides, dilation, padding;
 } convolution;
 
+enum { LARGEST_WARM_UP = 1 << 20, WARM_ALIGNMENT = 64 };
+
 typedef struct onednn {
     library library;
     dnnl_engine_t engine;
@@ -199,27 +201,6 @@ static bool build(onednn *data, const layout layouts[ARGUMENTS], const convoluti
     return true;
 }
 
-static bool make(layout layouts[ARGUMENTS], const convolution *conv, arena *arena, uint32_t threads, void **out_data,
-                 size_t *out_workspace, reason *why) {
-    onednn *data;
-    for (int i = 0; i < ARGUMENTS; i++) settle_strides(&layouts[i]);
-    if (arena_array(arena, 1, sizeof(*data), &data) != INSITU_OK) return decline(why, "memory is short");
-    if (!library_open(&data->library, why)) return false;
-    data->threads = (int)threads;
-    int before = omp_get_max_threads();
-    omp_set_num_threads(data->threads);
-    bool built = build(data, layouts, conv, why);
-    omp_set_num_threads(before);
-    if (!built) {
-        onednn_release(data);
-        return false;
-    }
-    *out_workspace = data->library.memory_desc_get_size(
-        data->library.primitive_desc_query_md(data->desc, dnnl_query_scratchpad_md, 0));
-    *out_data = data;
-    return true;
-}
-
 static bool execute(const onednn *data, void *const addresses[ARGUMENTS], void *scratchpad) {
     static const int names[ARGUMENTS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST};
     const library *library = &data->library;
@@ -243,6 +224,48 @@ static bool execute(const onednn *data, void *const addresses[ARGUMENTS], void *
     for (int i = 0; i < count; i++) (void)library->memory_destroy(arguments[i].memory);
     if (stream) (void)library->stream_destroy(stream);
     return good;
+}
+
+/* Runs the primitive once on zeros: oneDNN makes the code of some when they first run, which takes as long as thousands
+ * of calls. Large ones take long themselves, and are left alone, as is everything where memory is short. */
+static void warm_up(const onednn *data, size_t scratchpad) {
+    size_t offsets[ARGUMENTS], total = scratchpad;
+    for (argument i = SOURCE; i < ARGUMENTS; i++) {
+        offsets[i] = total = (total + WARM_ALIGNMENT - 1) / WARM_ALIGNMENT * WARM_ALIGNMENT;
+        if (data->has[i]) total += data->library.memory_desc_get_size(layout_of(data, i));
+        if (total > LARGEST_WARM_UP) return;
+    }
+    char *memory = memory_alloc_aligned(total, WARM_ALIGNMENT);
+    if (!memory) return;
+    memset(memory, 0, total);
+    void *addresses[ARGUMENTS];
+    for (argument i = SOURCE; i < ARGUMENTS; i++) addresses[i] = memory + offsets[i];
+    (void)execute(data, addresses, memory);
+    memory_free(memory);
+}
+
+static bool make(layout layouts[ARGUMENTS], const convolution *conv, arena *arena, uint32_t threads, void **out_data,
+                 size_t *out_workspace, reason *why) {
+    onednn *data;
+    for (int i = 0; i < ARGUMENTS; i++) settle_strides(&layouts[i]);
+    if (arena_array(arena, 1, sizeof(*data), &data) != INSITU_OK) return decline(why, "memory is short");
+    if (!library_open(&data->library, why)) return false;
+    data->threads = (int)threads;
+    int before = omp_get_max_threads();
+    omp_set_num_threads(data->threads);
+    bool built = build(data, layouts, conv, why);
+    if (built) {
+        *out_workspace = data->library.memory_desc_get_size(
+            data->library.primitive_desc_query_md(data->desc, dnnl_query_scratchpad_md, 0));
+        warm_up(data, *out_workspace);
+    }
+    omp_set_num_threads(before);
+    if (!built) {
+        onednn_release(data);
+        return false;
+    }
+    *out_data = data;
+    return true;
 }
 
 void onednn_run(const kernel_call *call) {

@@ -12,8 +12,10 @@
 #include <omp.h>
 
 enum {
-    SHARE_WORK = 4000,   /* nanoseconds: a smaller step is not shared */
-    REGION_WORK = 30000, /* a region with less shared work is not opened */
+    SHARE_WORK = 4000, /* nanoseconds: a smaller step is not shared */
+    REGION_WORK =
+        30000, /* a region with less shared work is not opened, a library's step with less not shared: two threads
+                          * halve it where cores are idle (measured: break-even at 8000), and wait long where they are not */
     CACHE_LINE = 64
 };
 
@@ -47,7 +49,8 @@ static insitu_status choose_kernel(program *program, const bound_step *step, pro
         return INSITU_OK;
     }
     size_t workspace = 0;
-    TRY(kernel_choose(step, arena, program->threads, &out->row, &out->data, &workspace, diag));
+    uint32_t threads = step_work(step) < REGION_WORK ? 1 : program->threads;
+    TRY(kernel_choose(step, arena, threads, &out->row, &out->data, &workspace, diag));
     bool whole = out->row->maker->make != NULL;
     size_t *largest = whole ? whole_workspace : &program->thread_workspace;
     if (workspace > *largest) *largest = workspace;

@@ -26,7 +26,12 @@ static double estimate(const bound_step *step) {
         double depth = first->rank ? (double)first->sizes[first->rank - 1] : 1;
         return numel(&step->results[0]) * depth / 8 + numel(&step->operands[1]) / 4;
     }
-    case LAYER_CONV: return numel(&step->results[0]) * numel(&step->operands[1]) / (double)first->sizes[1] / 8;
+    case LAYER_CONV: { /* each element of the result, or of a transposed one's operand, meets one output of the weights */
+        const bound_operand *weights = &step->operands[1];
+        bool transposed = attr_int(step, ATTR_TRANSPOSED, 0) != 0;
+        double outputs = weights->sizes[0] > 0 ? (double)weights->sizes[0] : 1;
+        return numel(transposed ? first : &step->results[0]) * numel(weights) / outputs / 8;
+    }
     case LAYER_ATTENTION: {
         double keys = first->rank == 4 ? (double)step->operands[1].sizes[2] : 1;
         return numel(first) * keys / 4;
