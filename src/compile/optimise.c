@@ -15,13 +15,6 @@ static int64_t copied_bytes(const plan *plan, uint32_t row) {
     return sym_constant(&plan->symbols, plan->report[row].copied, &bytes) ? bytes : INT64_MAX;
 }
 
-static int64_t all_copied(const plan *plan) {
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < plan->report_count; i++)
-        if (!checked_add(sum, copied_bytes(plan, i), &sum)) return INT64_MAX;
-    return sum;
-}
-
 /* The old and new value of the report's row: states that change in their order, then inputs. */
 static bool find_final(const network *network, uint32_t row, tensor_id *out_start, tensor_id *out_next) {
     for (uint32_t i = 0; i < network->state_count; i++) {
@@ -51,7 +44,7 @@ static insitu_status try_pieces(network *network, uint32_t row, const plan_optio
     if (status == INSITU_OK && changed) status = network_compute_parts(network, diag);
     if (status == INSITU_OK && changed) status = network_remove_dead(network, diag);
     if (status == INSITU_OK && changed) status = plan_build(network, options, &better, diag);
-    if (better && all_copied(better) < all_copied(*plan_made)) {
+    if (better && plan_copied_bytes(better) < plan_copied_bytes(*plan_made)) {
         plan_destroy(*plan_made);
         *plan_made = better;
     } else {

@@ -120,13 +120,18 @@ static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_opera
 
 static plan_operand operand_of(const planner *planner, uint32_t layer, uint32_t operand) {
     uint32_t aside = planner->layers[layer].set_aside[operand];
-    if (aside != NONE) return planner->copies[aside]->target;
-    return planner_place(planner, planner_layer(planner, layer)->operands[operand]);
+    tensor_id tensor = planner_layer(planner, layer)->operands[operand];
+    return aside != NONE ? planner_aside(planner, aside, tensor) : planner_place(planner, tensor);
 }
 
 /* Is a value that is stored one that the program computes, and that lies in no other state? */
 static bool is_computed(const planner *planner, tensor_id tensor, const plan_operand *place) {
     return !planner_tensor(planner, planner_tensor(planner, tensor)->root)->fixed && !is_written(planner, place);
+}
+
+/* Is an old value stored into a state from a result that holds it? Nothing else was set aside, so that counts as copied. */
+static bool returns_old(const planner *planner, uint32_t aside) {
+    return aside != NONE && planner->copies[aside]->purpose == COPY_OUTPUT;
 }
 
 /* The copy of its operand that an update makes which can't take it over. It counts where the update serves a state: else
@@ -150,8 +155,8 @@ static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_ope
         if (!layout_part(planner->pool, planner->network, layer, i, &result->type, &part.type))
             FAIL(planner->diag, INSITU_INTERNAL, "'%s' has no part %u", layer->name, i);
         plan_operand source = operand_of(planner, index, i);
-        bool copied = layer->kind == LAYER_CONCAT && is_written(planner, result) &&
-                      is_computed(planner, layer->operands[i], &source);
+        bool copied = layer->kind == LAYER_CONCAT && is_computed(planner, layer->operands[i], &source);
+        copied = is_written(planner, result) && (copied || returns_old(planner, planner->layers[index].set_aside[i]));
         sym bytes = copied ? layout_bytes(planner->pool, &part.type) : zero(planner);
         TRY(emit_copy(emitter, part, source, layer->name, layer->source, bytes, zero(planner)));
     }
@@ -227,12 +232,13 @@ static insitu_status emit_layer(emitter *emitter, uint32_t index) {
 
 static insitu_status emit_planned_copy(emitter *emitter, const planned_copy *copy) {
     planner *planner = emitter->planner;
-    plan_operand source =
-        copy->set_aside != NONE ? planner->copies[copy->set_aside]->target : planner_place(planner, copy->source);
+    plan_operand source = copy->set_aside != NONE ? planner_aside(planner, copy->set_aside, copy->source)
+                                                  : planner_place(planner, copy->source);
     sym bytes = layout_bytes(planner->pool, &copy->target.type), none = zero(planner);
     const network_tensor *tensor = network_tensor_of(planner->network, copy->source);
     bool from_caller = !is_computed(planner, copy->source, &source);
-    bool copied = copy->purpose == COPY_SET_ASIDE || (copy->purpose == COPY_WRITE_BACK && !from_caller);
+    bool copied = copy->purpose == COPY_SET_ASIDE || (copy->purpose == COPY_WRITE_BACK && !from_caller) ||
+                  (copy->purpose == COPY_WRITE_BACK && returns_old(planner, copy->set_aside));
     bool output = copy->purpose == COPY_OUTPUT && from_caller;
     return emit_copy(emitter, copy->target, source, tensor->name, "", copied ? bytes : none, output ? bytes : none);
 }

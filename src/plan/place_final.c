@@ -27,6 +27,29 @@ static uint32_t find_set_aside(const planner *planner, uint32_t tensor) {
     return NONE;
 }
 
+/* A copy that the program needs anyway, of the same elements in the same order: a result, or another state's new value,
+ * which stays where it is. */
+static bool stands_for(planner *planner, uint32_t index, uint32_t tensor, uint32_t reader) {
+    const planned_copy *copy = planner->copies[index];
+    if (!copy->active || copy->node == reader || copy->set_aside != NONE) return false;
+    if (copy->purpose != COPY_OUTPUT && copy->purpose != COPY_WRITE_BACK) return false;
+    const tensor_plan *source = planner_tensor(planner, copy->source), *wanted = &planner->tensors[tensor];
+    const shape *shape = &planner->network->tensors[tensor].shape;
+    tensor_type view;
+    if (source->root.index != wanted->root.index || source->type.dtype != wanted->type.dtype) return false;
+    if (!layout_reshape(planner->pool, &source->type, shape, &view) || !layout_same(planner->pool, &view, &wanted->type))
+        return false;
+    return layout_reshape(planner->pool, &copy->target.type, shape, &view) &&
+           !order_is_before(&planner->order, reader, copy->node);
+}
+
+static insitu_status find_standing(planner *planner, uint32_t tensor, uint32_t reader, uint32_t *out_copy) {
+    *out_copy = NONE;
+    for (uint32_t i = 0; i < planner->copy_count && *out_copy == NONE; i++)
+        if (stands_for(planner, i, tensor, reader)) *out_copy = i;
+    return *out_copy == NONE ? INSITU_OK : planner_set(planner, &planner->copies[*out_copy]->is_read, true);
+}
+
 /* The reader reads a copy of the tensor that is made before it is stored over. *out_done false: it can't. */
 static insitu_status set_aside(planner *planner, const conflict *conflict, bool *out_done) {
     const plan_node *reader = &planner->nodes[conflict->reader];
@@ -35,6 +58,7 @@ static insitu_status set_aside(planner *planner, const conflict *conflict, bool 
     if (reader->kind == NODE_COPY && planner->copies[reader->index]->purpose == COPY_SET_ASIDE) return INSITU_OK;
     tensor_id tensor = {conflict->tensor};
     uint32_t copy = find_set_aside(planner, conflict->tensor);
+    if (copy == NONE) TRY(find_standing(planner, conflict->tensor, conflict->reader, &copy));
     if (copy == NONE) {
         plan_operand target;
         layout_dense(planner->pool, planner->network->tensors[tensor.index].dtype,
@@ -143,17 +167,49 @@ static insitu_status own_set_asides(planner *planner, uint32_t first_copy) {
     return INSITU_OK;
 }
 
-static insitu_status write_back(planner *planner, uint32_t index) {
+/* Bytes of old values that are set aside, or stored from results that hold them. */
+static int64_t old_bytes(planner *planner) {
+    int64_t sum = planner_set_aside_bytes(planner, 0), bytes;
+    for (uint32_t i = 0; i < planner->copy_count && sum != INT64_MAX; i++) {
+        const planned_copy *copy = planner->copies[i];
+        bool returned = copy->active && copy->purpose == COPY_WRITE_BACK && copy->set_aside != NONE &&
+                        planner->copies[copy->set_aside]->purpose == COPY_OUTPUT;
+        if (returned && (!sym_constant(planner->pool, layout_bytes(planner->pool, &copy->target.type), &bytes) ||
+                         !checked_add(sum, bytes, &sum)))
+            return INT64_MAX;
+    }
+    return sum;
+}
+
+/* Where a cycle of readers and writers is cut depends on whether the copy's target or its source is looked at first. */
+static insitu_status try_write_back(planner *planner, uint32_t index, bool source_first, bool *out_ok) {
     final_value *final = &planner->finals[index];
-    uint32_t copy;
-    bool ok;
+    uint32_t copy, source = planner_tensor(planner, final->next)->storage;
     conflict conflict;
+    *out_ok = true;
     TRY(planner_add_copy(planner, COPY_WRITE_BACK, final->next, &final->place, index, &copy));
     TRY(planner_add_end_read(planner, NONE, copy));
-    TRY(place_settle(planner, final->place.storage, &ok, &conflict));
-    uint32_t source = planner_tensor(planner, final->next)->storage;
-    if (ok && source != NONE) TRY(place_settle(planner, source, &ok, &conflict));
-    if (!ok) FAIL(planner->diag, INSITU_UNSUPPORTED, "no schedule writes the new value of '%s' back", final->name);
+    if (source_first && source != NONE) TRY(place_settle(planner, source, out_ok, &conflict));
+    if (*out_ok) TRY(place_settle(planner, final->place.storage, out_ok, &conflict));
+    if (*out_ok && source != NONE) TRY(place_settle(planner, source, out_ok, &conflict));
+    return INSITU_OK;
+}
+
+static insitu_status write_back(planner *planner, uint32_t index) {
+    plan_mark mark = planner_mark(planner);
+    int64_t before = old_bytes(planner), cost = INT64_MAX;
+    bool ok;
+    TRY(try_write_back(planner, index, false, &ok));
+    if (ok) cost = old_bytes(planner);
+    if (ok && cost <= before) return INSITU_OK;
+    planner_undo(planner, mark);
+    TRY(try_write_back(planner, index, true, &ok));
+    if (ok && old_bytes(planner) < cost) return INSITU_OK;
+    planner_undo(planner, mark);
+    TRY(try_write_back(planner, index, false, &ok));
+    if (!ok)
+        FAIL(planner->diag, INSITU_UNSUPPORTED, "no schedule writes the new value of '%s' back",
+             planner->finals[index].name);
     return INSITU_OK;
 }
 
@@ -189,6 +245,7 @@ static int by_bytes(const void *a, const void *b) {
 
 insitu_status place_finals(planner *planner) {
     qsort(planner->finals, planner->final_count, sizeof *planner->finals, by_bytes);
+    order_finals(planner);
     for (uint32_t i = 0; i < planner->final_count; i++) TRY(place_final(planner, i));
     return INSITU_OK;
 }
@@ -242,6 +299,7 @@ static insitu_status place_output(planner *planner, uint32_t index) {
     planned_copy *copy = planner->copies[planner->output_copies[index]];
     conflict conflict;
     bool done;
+    if (copy->is_read) return INSITU_OK; /* what it copies is read there */
     const final_value *final = written_back(planner, output->tensor);
     if (final) {
         planned->operand = final->place;

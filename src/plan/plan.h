@@ -8,6 +8,8 @@ typedef struct plan_options {
     bool no_inplace; /* every update copies */
 } plan_options;
 MUST_CHECK insitu_status plan_build(network *network, const plan_options *options, plan **out_plan, insitu_diag *diag);
+/* Of all states; INT64_MAX if that depends on symbols. */
+int64_t plan_copied_bytes(const plan *plan);
 /* Errors: UNSUPPORTED where state is copied, with the state and the reason. */
 MUST_CHECK insitu_status plan_require_in_place(const plan *plan, insitu_diag *diag);
 

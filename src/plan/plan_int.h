@@ -108,6 +108,7 @@ typedef struct planned_copy { /* a copy that the planner inserts */
     uint32_t node;
     tensor_id source;
     uint32_t set_aside; /* decision: another copy that is read in the source's stead; NONE */
+    uint32_t is_read;   /* decision: it is made for its own sake, and read in the source's stead as well */
     plan_operand target;
     uint32_t final; /* the final for whose sake it is made; NONE */
 } planned_copy;
@@ -175,6 +176,7 @@ typedef struct planner {
     uint32_t end_read_count, end_read_capacity;
     final_value *finals;
     uint32_t final_count;
+    uint32_t final_order;    /* a number of the order in which they are placed; 0: by bytes */
     uint32_t *output_copies; /* each output: its copy, or NONE */
     uint32_t barrier, end;   /* nodes */
     uint32_t *item_nodes;    /* each symbol: the node of the item layer that reads it, NONE */
@@ -208,6 +210,8 @@ static inline plan_operand planner_place(const planner *planner, tensor_id tenso
     return (plan_operand){planner->tensors[tensor.index].storage, planner->tensors[tensor.index].type};
 }
 static inline bool kind_has(layer_kind kind, uint32_t trait) { return (layer_info_of(kind)->traits & trait) != 0; }
+/* What is read instead of a tensor that is set aside. */
+plan_operand planner_aside(const planner *planner, uint32_t copy, tensor_id tensor);
 /* A layer whose result has its operand's elements, and which is no view: copy, and reshape of what has no such view. */
 bool layer_is_copy(const planner *planner, uint32_t layer);
 bool tensor_is_root(const planner *planner, tensor_id tensor);
@@ -245,6 +249,11 @@ MUST_CHECK insitu_status place_readers(planner *planner);
 MUST_CHECK insitu_status place_finals(planner *planner); /* state tensors and mutated inputs */
 MUST_CHECK insitu_status place_outputs(planner *planner);
 MUST_CHECK insitu_status place_rest(planner *planner);
+
+/* ---- orders (orders.c) ---- */
+void order_finals(planner *planner);
+MUST_CHECK insitu_status plan_in_order(network *network, const plan_options *options, uint32_t order, plan **out_plan,
+                                       insitu_diag *diag);
 
 /* ---- conflicts (conflict.c) ---- */
 /* Adds the order that what lies in a storage needs. *out_ok false: impossible; the order may then be partly extended

@@ -444,13 +444,19 @@ static insitu_status build(planner *planner) {
     return sym_pool_status(planner->pool, planner->diag);
 }
 
-insitu_status plan_build(network *network, const plan_options *options, plan **out_plan, insitu_diag *diag) {
+insitu_status plan_in_order(network *network, const plan_options *options, uint32_t order, plan **out_plan,
+                            insitu_diag *diag) {
     plan *plan;
     *out_plan = NULL;
     TRY(plan_create(&plan));
     sym_pool_release(&plan->symbols);
     insitu_status status = sym_pool_clone(&network->symbols, &plan->symbols);
-    planner planner = {.network = network, .plan = plan, .pool = &plan->symbols, .options = *options, .diag = diag};
+    planner planner = {.network = network,
+                       .plan = plan,
+                       .pool = &plan->symbols,
+                       .options = *options,
+                       .final_order = order,
+                       .diag = diag};
     arena_init(&planner.scratch);
     if (switch_on(SWITCH_NO_INPLACE)) planner.options.no_inplace = true;
     if (status == INSITU_OK) status = build(&planner);

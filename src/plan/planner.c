@@ -45,6 +45,15 @@ uint32_t tensor_node(const planner *planner, tensor_id tensor) {
     return planner->layers[planner->network->tensors[tensor.index].producer.index].node;
 }
 
+plan_operand planner_aside(const planner *planner, uint32_t copy, tensor_id tensor) {
+    plan_operand place = planner->copies[copy]->target;
+    tensor_type view;
+    const shape *shape = &planner->network->tensors[tensor.index].shape;
+    if (!shape_same(&place.type.shape, shape) && layout_reshape(planner->pool, &place.type, shape, &view))
+        place.type = view;
+    return place;
+}
+
 bool tensor_is_root(const planner *planner, tensor_id tensor) {
     return planner->tensors[tensor.index].root.index == tensor.index;
 }
@@ -93,7 +102,7 @@ static insitu_status new_copy(planner *planner, copy_purpose purpose, tensor_id 
     for (uint32_t i = 0; i < planner->copy_count; i++) {
         const planned_copy *old = planner->copies[i];
         bool same = !old->active && old->purpose == purpose && old->source.index == source.index;
-        if (same && purpose == COPY_SET_ASIDE) {
+        if (same && (purpose == COPY_SET_ASIDE || purpose == COPY_WRITE_BACK)) {
             *out_copy = i;
             return INSITU_OK;
         }

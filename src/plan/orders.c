@@ -1,0 +1,67 @@
+/* plan_build: the plan of fewest copied bytes over the orders in which states' new values may be placed.
+ *
+ * A value that is placed first takes what schedules it likes; where that costs old values of another, the other order may
+ * cost less. Up to MAX_EXACT values are tried in every order; more of them with each in turn as the first. A plan that
+ * copies nothing ends the search, so that most programs are planned once. */
+#include "plan/plan_int.h"
+
+enum { MAX_EXACT = 5, MAX_FIRST = 16, LARGE_NETWORK = 1000, MAX_LARGE = 4 };
+
+static void rotate(final_value *finals, uint32_t count) { /* the last comes first */
+    final_value last = finals[count - 1];
+    for (uint32_t i = count - 1; i > 0; i--) finals[i] = finals[i - 1];
+    finals[0] = last;
+}
+
+void order_finals(planner *planner) {
+    uint32_t order = planner->final_order, count = planner->final_count;
+    if (count <= MAX_EXACT) { /* the digits of a factorial number */
+        for (uint32_t i = 0; i < count; i++) {
+            rotate(planner->finals + i, order % (count - i) + 1);
+            order /= count - i;
+        }
+    } else if (order > 0) {
+        rotate(planner->finals, order + 1);
+    }
+}
+
+static uint32_t count_orders(const network *network) {
+    uint32_t finals = network->mutation_count, orders = 1;
+    for (uint32_t i = 0; i < network->state_count; i++) finals += network->states[i].next.index != NONE;
+    for (uint32_t i = 2; i <= finals && i <= MAX_EXACT; i++) orders *= i;
+    if (finals > MAX_EXACT) orders = finals < MAX_FIRST ? finals : MAX_FIRST;
+    return network->order_count > LARGE_NETWORK && orders > MAX_LARGE ? MAX_LARGE : orders;
+}
+
+int64_t plan_copied_bytes(const plan *plan) {
+    int64_t sum = 0, bytes;
+    for (uint32_t i = 0; i < plan->report_count; i++)
+        if (!sym_constant(&plan->symbols, plan->report[i].copied, &bytes) || !checked_add(sum, bytes, &sum))
+            return INT64_MAX;
+    return sum;
+}
+
+insitu_status plan_build(network *network, const plan_options *options, plan **out_plan, insitu_diag *diag) {
+    TRY(plan_in_order(network, options, 0, out_plan, diag));
+    uint32_t orders = options->no_inplace ? 1 : count_orders(network);
+    int64_t least = plan_copied_bytes(*out_plan);
+    for (uint32_t i = 1; i < orders && least > 0; i++) {
+        plan *other;
+        insitu_status status = plan_in_order(network, options, i, &other, NULL);
+        if (status == INSITU_NOMEM) {
+            plan_destroy(*out_plan);
+            *out_plan = NULL;
+            return diag_set(diag, INSITU_NOMEM, "out of memory");
+        }
+        if (status != INSITU_OK) continue; /* an order that some value can't be placed in */
+        int64_t bytes = plan_copied_bytes(other);
+        if (bytes < least) {
+            plan *swap = *out_plan;
+            *out_plan = other;
+            other = swap;
+            least = bytes;
+        }
+        plan_destroy(other);
+    }
+    return INSITU_OK;
+}
