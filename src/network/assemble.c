@@ -2,8 +2,12 @@
  *     %c = concat(slice(%h, 4 to 6), slice(%h, 2 to 4), slice(%h, 0 to 2)), next "h" = %c
  * becomes slice_update(slice_update(%h, slice(%h, 4 to 6) at 0), slice(%h, 0 to 2) at 4): what stays in its place is not
  * mentioned, what comes from elsewhere is stored directly. Pieces that read what others overwrite come first where that is
- * possible; in a cycle, those that are cheapest to set aside come last. */
+ * possible; what was stored already is read where it now lies; in a cycle, the pieces that are cheapest to set aside come
+ * last. */
 #include "network/pieces.h"
+#include <string.h>
+
+enum { MAX_WALKED = 1 << 20 }; /* elements of a value; of larger ones, the first and last of a piece are compared */
 
 typedef struct assembler {
     network *network;
@@ -32,6 +36,12 @@ typedef struct walker { /* the elements of a piece, in the value (to) or in the 
     int64_t index[MAX_LOOPS], steps[MAX_LOOPS], at;
 } walker;
 
+static int64_t last_of(const walker *walker) {
+    int64_t last = walker->at;
+    for (uint32_t j = 0; j < walker->piece->loops; j++) last += walker->steps[j] * (walker->piece->counts[j] - 1);
+    return last;
+}
+
 static bool walker_next(walker *walker) {
     for (uint32_t j = walker->piece->loops; j-- > 0;) {
         walker->at += walker->steps[j];
@@ -48,6 +58,8 @@ static bool overwrites(assembler *assembler, const piece *writer, const piece *r
     walker to = {.piece = writer, .at = writer->to_offset}, from = {.piece = reader};
     for (uint32_t j = 0; j < writer->loops; j++) to.steps[j] = writer->to[j];
     piece_from(assembler->network, reader, &from.at, from.steps);
+    if (from.at > last_of(&to) || to.at > last_of(&from)) return false;
+    if (assembler->elements > MAX_WALKED) return true;
     bitset *written = &assembler->written;
     memset(written->words, 0, ((size_t)written->bits + 63) / 64 * sizeof *written->words);
     do bitset_add(written, (uint32_t)to.at);
@@ -58,6 +70,23 @@ static bool overwrites(assembler *assembler, const piece *writer, const piece *r
     return false;
 }
 
+static bool same_elements(const piece *a, const piece *b) {
+    bool same = a->source.index == b->source.index && a->loops == b->loops;
+    for (uint32_t k = 0; same && k < a->rank; k++) {
+        same = a->base[k] == b->base[k];
+        for (uint32_t j = 0; same && j < a->loops; j++) same = a->steps[k][j] == b->steps[k][j];
+    }
+    for (uint32_t j = 0; same && j < a->loops; j++) same = a->counts[j] == b->counts[j];
+    return same;
+}
+
+/* The piece before number end that gave the same elements; NONE. */
+static uint32_t find_stored(const piece_list *list, uint32_t end, const piece *piece) {
+    for (uint32_t i = 0; i < end; i++)
+        if (same_elements(&list->items[i], piece)) return i;
+    return NONE;
+}
+
 /* Selection: next is the piece whose writing costs the fewest elements that others still have to read. */
 static void sort_pieces(assembler *assembler) {
     piece_list *list = &assembler->pieces;
@@ -66,9 +95,11 @@ static void sort_pieces(assembler *assembler) {
         int64_t best_cost = INT64_MAX;
         for (uint32_t i = done; i < list->count && best_cost > 0; i++) {
             int64_t cost = 0;
-            for (uint32_t k = done; k < list->count; k++)
-                if (k != i && overwrites(assembler, &list->items[i], &list->items[k]))
-                    cost += piece_elements(&list->items[k]);
+            for (uint32_t k = done; k < list->count; k++) {
+                const piece *writer = &list->items[i], *reader = &list->items[k];
+                bool stored = same_elements(writer, reader) || find_stored(list, done, reader) != NONE;
+                if (!stored && overwrites(assembler, writer, reader)) cost += piece_elements(reader);
+            }
             if (cost >= best_cost) continue;
             best = i;
             best_cost = cost;
@@ -221,11 +252,20 @@ static insitu_status add_slice_update(assembler *assembler, const piece *piece, 
     return add(assembler, LAYER_SLICE_UPDATE, operands, 2, attrs, value);
 }
 
-static insitu_status add_piece(assembler *assembler, const piece *piece, tensor_id *value) {
+static insitu_status add_stored(assembler *assembler, const piece *stored, tensor_id value, tensor_id *out) {
+    TRY(add_sized(assembler, LAYER_RESHAPE, 1, &assembler->elements, &value));
+    return add_strided(assembler, LAYER_AS_STRIDED, &value, 1, stored, stored->to_offset, stored->to, out);
+}
+
+static insitu_status add_piece(assembler *assembler, uint32_t index, tensor_id *value) {
+    const piece *piece = &assembler->pieces.items[index];
     tensor_id source;
-    uint32_t dim;
+    uint32_t dim, stored = find_stored(&assembler->pieces, index, piece);
     int64_t step;
-    TRY(add_source(assembler, piece, &source));
+    if (stored != NONE && piece->source.index == assembler->start.index)
+        TRY(add_stored(assembler, &assembler->pieces.items[stored], *value, &source));
+    else
+        TRY(add_source(assembler, piece, &source));
     if (piece_elements(piece) == assembler->elements && assembler->pieces.count == 1) {
         bool dense = true;
         int64_t stride = 1;
@@ -252,7 +292,7 @@ static insitu_status assemble(assembler *assembler) {
     tensor_id value = assembler->start;
     while (network->order[position].index != assembler->last.index) position++;
     for (uint32_t i = 0; i < assembler->pieces.count; i++)
-        TRY(add_piece(assembler, &assembler->pieces.items[i], &value));
+        TRY(add_piece(assembler, i, &value));
     sym sizes[MAX_RANK];
     for (uint32_t k = 0; k < assembler->rank; k++) sizes[k] = constant(assembler, assembler->sizes[k]);
     attr attrs[] = {attr_of_list(sizes, assembler->rank)};
@@ -285,7 +325,8 @@ insitu_status network_assemble(network *network, tensor_id start, tensor_id next
         for (uint32_t i = 0; i < pieces->count; i++)
             if (!stays(assembler, &pieces->items[i])) pieces->items[kept++] = pieces->items[i];
         pieces->count = kept;
-        status = bitset_create(&scratch, (uint32_t)assembler->elements, &assembler->written);
+        int64_t walked = assembler->elements <= MAX_WALKED ? assembler->elements : 1;
+        status = bitset_create(&scratch, (uint32_t)walked, &assembler->written);
         if (status == INSITU_OK) sort_pieces(assembler);
         if (status == INSITU_OK) status = assemble(assembler);
         *out_changed = status == INSITU_OK;

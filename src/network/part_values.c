@@ -5,7 +5,7 @@
  *   %c = concat(%k, %new), next "k" = slice(%c, 3 to 8) ->  next "k" = concat(slice(%k, 3 to 5), %new)
  *   %y = cast(%x), next "h" = expand(%y)                ->  next "h" = cast(expand(%x))
  *   %y = fill(0), next "h" = slice(%y, 6 to 8)          ->  next "h" = fill(0) of two elements
- * so in final values and in what is assembled into them; the value stays for its other readers, else it is dead. */
+ * A fill that others read as well is made once more for the state. So in final values and in what is assembled into them; the value stays for its other readers, else it is dead. */
 #include "network/network_int.h"
 
 enum { MAX_VIEWS = 8, MAX_ROUNDS = 8 };
@@ -203,6 +203,37 @@ static void find_assembled(const network *network, bitset *assembled) {
     }
 }
 
+static uint32_t count_uses(const network *network, tensor_id tensor) {
+    uint32_t uses = 0;
+    for (uint32_t i = 0; i < network->order_count; i++) {
+        const layer *layer = network_layer_of(network, network->order[i]);
+        for (uint32_t k = 0; k < layer->operand_count; k++) uses += layer->operands[k].index == tensor.index;
+    }
+    for (uint32_t i = 0; i < network->state_count; i++) uses += network->states[i].next.index == tensor.index;
+    for (uint32_t i = 0; i < network->mutation_count; i++) uses += network->mutations[i].next.index == tensor.index;
+    return uses;
+}
+
+/* The value is returned as the state, where it is a result too. */
+static insitu_status own_fill(network *network, tensor_id *next, insitu_diag *diag) {
+    tensor_id own, old = *next;
+    if (old.index == NONE || !network_maker_of(network, old, LAYER_FILL) || count_uses(network, old) < 2)
+        return INSITU_OK;
+    const layer like = *network_maker_of(network, old, LAYER_FILL);
+    TRY(network_add_layer(network, LAYER_FILL, NULL, 0, like.attrs, like.name, like.source, &own, diag));
+    for (uint32_t i = 0; i < network->output_count; i++)
+        if (network->outputs[i].kind == OUTPUT_TENSOR && network->outputs[i].tensor.index == old.index)
+            network->outputs[i].tensor = own;
+    *next = own;
+    return INSITU_OK;
+}
+
+static insitu_status own_fills(network *network, insitu_diag *diag) {
+    for (uint32_t i = 0; i < network->state_count; i++) TRY(own_fill(network, &network->states[i].next, diag));
+    for (uint32_t i = 0; i < network->mutation_count; i++) TRY(own_fill(network, &network->mutations[i].next, diag));
+    return INSITU_OK;
+}
+
 static insitu_status rewrite_all(rewriter *rewriter, arena *scratch) {
     network *network = rewriter->network;
     bitset assembled;
@@ -219,6 +250,7 @@ static insitu_status rewrite_all(rewriter *rewriter, arena *scratch) {
 
 insitu_status network_compute_parts(network *network, insitu_diag *diag) {
     rewriter rewriter = {.network = network, .diag = diag, .changed = true};
+    TRY(own_fills(network, diag));
     for (uint32_t round = 0; round < MAX_ROUNDS && rewriter.changed; round++) {
         arena scratch;
         rewriter.changed = false;

@@ -49,6 +49,7 @@ const layer *network_maker_of(const network *network, tensor_id tensor, layer_ki
     X(constants, constant_count)                                                                                       \
     X(buffers, buffer_count)                                                                                           \
     X(mutations, mutation_count)                                                                                       \
+    X(outputs, output_count)                                                                                           \
     X(records, record_count)
 
 insitu_status network_save(const network *network, network_snapshot *out) {

@@ -32,7 +32,6 @@ static uint32_t find_set_aside(const planner *planner, uint32_t tensor) {
 static bool stands_for(planner *planner, uint32_t index, uint32_t tensor, uint32_t reader) {
     const planned_copy *copy = planner->copies[index];
     if (!copy->active || copy->node == reader || copy->set_aside != NONE) return false;
-    if (copy->purpose != COPY_OUTPUT && copy->purpose != COPY_WRITE_BACK) return false;
     const tensor_plan *source = planner_tensor(planner, copy->source), *wanted = &planner->tensors[tensor];
     const shape *shape = &planner->network->tensors[tensor].shape;
     tensor_type view;
@@ -45,8 +44,10 @@ static bool stands_for(planner *planner, uint32_t index, uint32_t tensor, uint32
 
 static insitu_status find_standing(planner *planner, uint32_t tensor, uint32_t reader, uint32_t *out_copy) {
     *out_copy = NONE;
-    for (uint32_t i = 0; i < planner->copy_count && *out_copy == NONE; i++)
-        if (stands_for(planner, i, tensor, reader)) *out_copy = i;
+    static const copy_purpose purposes[] = {COPY_WRITE_BACK, COPY_OUTPUT};
+    for (uint32_t k = 0; k < COUNT_OF(purposes); k++)
+        for (uint32_t i = 0; i < planner->copy_count && *out_copy == NONE; i++)
+            if (planner->copies[i]->purpose == purposes[k] && stands_for(planner, i, tensor, reader)) *out_copy = i;
     return *out_copy == NONE ? INSITU_OK : planner_set(planner, &planner->copies[*out_copy]->is_read, true);
 }
 
