@@ -113,7 +113,12 @@ static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_opera
     }
     if (is_written(planner, &target)) {
         step.state_written = layout_bytes(planner->pool, &target.type);
-        if (target.storage == source.storage) step.state_moved = step.state_written;
+        if (target.storage == source.storage) {
+            int64_t held;
+            TRY(layout_held_bytes(planner, &source.type, &target.type, &held));
+            step.state_moved = step.state_written;
+            step.state_copied = sym_add(planner->pool, step.state_copied, sym_int(planner->pool, held));
+        }
     }
     return finish_step(emitter, step, &target, 1, &source, 1);
 }
@@ -141,7 +146,8 @@ static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_ope
     const layer *layer = planner_layer(planner, index);
     plan_operand operand = operand_of(planner, index, 0);
     bool computed = is_written(planner, result) && is_computed(planner, layer->operands[0], &operand);
-    bool copied = bitset_has(&planner->chain, index) && (is_written(planner, &operand) || computed);
+    bool old = returns_old(planner, planner->layers[index].set_aside[0]);
+    bool copied = bitset_has(&planner->chain, index) && (is_written(planner, &operand) || computed || old);
     sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
     return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));
 }
@@ -221,8 +227,11 @@ static insitu_status emit_layer(emitter *emitter, uint32_t index) {
     for (uint32_t i = 0; i < layer->result_count; i++) results[i] = planner_place(planner, layer->results[i]);
     if (layer_is_copy(planner, index)) {
         if (decided->takes_operand) return INSITU_OK;
-        return emit_copy(emitter, results[0], operand_of(planner, index, 0), layer->name, layer->source, zero(planner),
-                         zero(planner));
+        plan_operand source = operand_of(planner, index, 0);
+        bool copied = is_written(planner, &results[0]) && (is_computed(planner, layer->operands[0], &source) ||
+                                                           returns_old(planner, decided->set_aside[0]));
+        return emit_copy(emitter, results[0], source, layer->name, layer->source,
+                         copied ? layout_bytes(planner->pool, &results[0].type) : zero(planner), zero(planner));
     }
     if (layer->kind == LAYER_CONCAT) return emit_parts(emitter, index, &results[0], 0);
     if (kind_has(layer->kind, TRAIT_UPDATE) && !decided->takes_operand) TRY(emit_whole(emitter, index, &results[0]));

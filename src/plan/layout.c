@@ -239,26 +239,3 @@ bool layout_is_apart(const sym_pool *pool, const tensor_type *type) {
     }
     return true;
 }
-
-/* Dimensions sorted by their strides must not reach into one another, whatever the symbols are. */
-bool layout_moves(sym_pool *pool, const tensor_type *from, const tensor_type *to) {
-    uint32_t sorted[MAX_RANK], count = 0;
-    int64_t strides[MAX_RANK];
-    if (from->dtype != to->dtype || !shape_same(&from->shape, &to->shape)) return false;
-    for (uint32_t i = 0; i < to->shape.rank; i++) {
-        if (is_one(pool, to->shape.sizes[i])) continue;
-        if (!sym_same(from->strides[i], to->strides[i]) || !sym_constant(pool, to->strides[i], &strides[i]))
-            return false;
-        uint32_t at = count++;
-        for (; at > 0 && strides[sorted[at - 1]] > strides[i]; at--) sorted[at] = sorted[at - 1];
-        sorted[at] = i;
-    }
-    sym reach = sym_int(pool, 1), one = reach; /* one past what the smaller dimensions reach */
-    for (uint32_t i = 0; i < count; i++) {
-        sym stride = sym_int(pool, strides[sorted[i]]);
-        if (sym_is_le(pool, reach, stride) != TRUTH_TRUE) return false;
-        sym last = sym_sub(pool, to->shape.sizes[sorted[i]], one);
-        reach = sym_add(pool, reach, sym_mul(pool, last, stride));
-    }
-    return true;
-}

@@ -24,8 +24,7 @@ bool layout_part(sym_pool *pool, const network *network, const layer *layer, uin
 bool layout_reshape(sym_pool *pool, const tensor_type *in, const shape *shape, tensor_type *out);
 /* No two elements share memory, for certain: true only for constant layouts. */
 bool layout_is_apart(const sym_pool *pool, const tensor_type *type);
-/* Both have the same strides, over which addresses rise in row-major order: a copy may move one onto the other though they
- * overlap. */
+/* A copy from one place to the other, in the same storage, may be made though they overlap (layout_moves.c). */
 bool layout_moves(sym_pool *pool, const tensor_type *from, const tensor_type *to);
 sym layout_bytes(sym_pool *pool, const tensor_type *type); /* elements times their size */
 
@@ -263,6 +262,10 @@ MUST_CHECK insitu_status conflicts_init(planner *planner);
 /* Calls visit for each node that stores into the storage. */
 typedef insitu_status (*writer_visit_fn)(planner *planner, uint32_t node);
 MUST_CHECK insitu_status conflicts_visit_writers(planner *planner, uint32_t storage, writer_visit_fn visit);
+
+/* Bytes that such a copy has in hand: an element of each cycle of a permutation; else none. */
+MUST_CHECK insitu_status layout_held_bytes(planner *planner, const tensor_type *from, const tensor_type *to,
+                                           int64_t *out_bytes);
 
 /* ---- emission (emit_steps.c, emit_save.c, segment.c, report.c, compact.c) ---- */
 MUST_CHECK insitu_status emit_steps(planner *planner);
