@@ -31,38 +31,59 @@ static bool find_final(const network *network, uint32_t row, tensor_id *out_star
     return false;
 }
 
-/* *plan is replaced, and the network rewritten, if that saves copies; else both are as before. */
-static insitu_status try_pieces(network *network, uint32_t row, const plan_options *options, plan **plan_made,
-                                insitu_diag *diag) {
-    network_snapshot snapshot;
-    tensor_id start, next;
-    bool changed;
+typedef struct trial { /* a rewriting that may save copies */
+    network *network;
+    const plan_options *options;
+    plan **plan;
+    insitu_diag *diag;
+} trial;
+
+/* The plan is replaced, and the network stays rewritten, if that saves copies; else both are as before. */
+static insitu_status conclude(const trial *trial, const network_snapshot *before, insitu_status status, bool changed) {
     plan *better = NULL;
-    if (!find_final(network, row, &start, &next)) return INSITU_OK;
-    TRY(network_save(network, &snapshot));
-    insitu_status status = network_assemble(network, start, next, &changed, diag);
-    if (status == INSITU_OK && changed) status = network_compute_parts(network, diag);
-    if (status == INSITU_OK && changed) status = network_remove_dead(network, diag);
-    if (status == INSITU_OK && changed) status = plan_build(network, options, &better, diag);
-    if (better && plan_copied_bytes(better) < plan_copied_bytes(*plan_made)) {
-        plan_destroy(*plan_made);
-        *plan_made = better;
+    if (status == INSITU_OK && changed) status = network_compute_parts(trial->network, trial->diag);
+    if (status == INSITU_OK && changed) status = network_remove_dead(trial->network, trial->diag);
+    if (status == INSITU_OK && changed) status = plan_build(trial->network, trial->options, &better, trial->diag);
+    if (better && plan_copied_bytes(better) < plan_copied_bytes(*trial->plan)) {
+        plan_destroy(*trial->plan);
+        *trial->plan = better;
     } else {
         plan_destroy(better);
-        network_restore(network, &snapshot);
+        network_restore(trial->network, before);
     }
-    network_snapshot_release(&snapshot);
     return status;
 }
 
-static insitu_status save_copies(network *network, const plan_options *options, plan **plan_made, insitu_diag *diag) {
+static insitu_status try_pieces(const trial *trial, uint32_t row) {
+    network_snapshot before;
+    tensor_id start, next;
+    bool changed;
+    if (!find_final(trial->network, row, &start, &next)) return INSITU_OK;
+    TRY(network_save(trial->network, &before));
+    insitu_status status = network_assemble(trial->network, start, next, &changed, trial->diag);
+    status = conclude(trial, &before, status, changed);
+    network_snapshot_release(&before);
+    return status;
+}
+
+static insitu_status try_copies(const trial *trial) {
+    network_snapshot before;
+    bool changed;
+    TRY(network_save(trial->network, &before));
+    insitu_status status = network_read_copies(trial->network, &changed);
+    status = conclude(trial, &before, status, changed);
+    network_snapshot_release(&before);
+    return status;
+}
+
+static insitu_status save_copies(const trial *trial) {
     uint32_t trials = 0;
-    for (uint32_t row = 0; row < (*plan_made)->report_count && trials < MAX_TRIALS; row++) {
-        if (copied_bytes(*plan_made, row) == 0) continue;
+    for (uint32_t row = 0; row < (*trial->plan)->report_count && trials < MAX_TRIALS; row++) {
+        if (copied_bytes(*trial->plan, row) == 0) continue;
         trials++;
-        TRY(try_pieces(network, row, options, plan_made, diag));
+        TRY(try_pieces(trial, row));
     }
-    return INSITU_OK;
+    return trials ? try_copies(trial) : INSITU_OK;
 }
 
 insitu_status compile_plan(network *network, const plan_options *options, bool strict, plan **out_plan,
@@ -74,7 +95,8 @@ insitu_status compile_plan(network *network, const plan_options *options, bool s
     TRY(network_recognise_shifts(network, diag));
     TRY(network_remove_dead(network, diag));
     TRY(plan_build(network, options, out_plan, diag));
-    insitu_status status = options->no_inplace ? INSITU_OK : save_copies(network, options, out_plan, diag);
+    const trial trial = {network, options, out_plan, diag};
+    insitu_status status = options->no_inplace ? INSITU_OK : save_copies(&trial);
     if (status == INSITU_OK && strict) status = plan_require_in_place(*out_plan, diag);
     if (status == INSITU_OK) return INSITU_OK;
     plan_destroy(*out_plan);

@@ -7,7 +7,10 @@
 #include "network/pieces.h"
 #include <string.h>
 
-enum { MAX_WALKED = 1 << 20 }; /* elements of a value; of larger ones, the first and last of a piece are compared */
+enum {
+    MAX_WALKED = 1 << 20, /* elements of a value; of larger ones, the first and last of a piece are compared */
+    MAX_EXACT_PIECES = 6  /* all orders of so many are tried */
+};
 
 typedef struct assembler {
     network *network;
@@ -87,27 +90,88 @@ static uint32_t find_stored(const piece_list *list, uint32_t end, const piece *p
     return NONE;
 }
 
-/* Selection: next is the piece whose writing costs the fewest elements that others still have to read. */
-static void sort_pieces(assembler *assembler) {
-    piece_list *list = &assembler->pieces;
-    for (uint32_t done = 0; done + 1 < list->count; done++) {
-        uint32_t best = done;
+typedef struct sorter { /* how pieces depend on one another; a set of pieces is a word of bits */
+    assembler *assembler;
+    uint32_t count;
+    uint32_t overwrites[MAX_PIECES]; /* by piece: the others whose source it stores over */
+    uint32_t stores[MAX_PIECES];     /* those whose elements are the same: they can be read where it stored them */
+    uint32_t order[MAX_PIECES], best[MAX_PIECES];
+    int64_t cost, best_cost; /* elements that are set aside */
+} sorter;
+
+static void relate(sorter *sorter) {
+    const piece *pieces = sorter->assembler->pieces.items;
+    for (uint32_t i = 0; i < sorter->count; i++)
+        for (uint32_t k = 0; k < sorter->count; k++) {
+            if (same_elements(&pieces[i], &pieces[k])) sorter->stores[i] |= UINT32_C(1) << k;
+            if (i != k && overwrites(sorter->assembler, &pieces[i], &pieces[k]))
+                sorter->overwrites[i] |= UINT32_C(1) << k;
+        }
+}
+
+/* What storing the piece makes others set aside: those not done, not set aside yet, and stored nowhere. */
+static uint32_t lost_by(const sorter *sorter, uint32_t piece, uint32_t done, uint32_t safe) {
+    return sorter->overwrites[piece] & ~done & ~safe & ~sorter->stores[piece];
+}
+
+static int64_t elements_of(const sorter *sorter, uint32_t set) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < sorter->count; i++)
+        if (set >> i & 1) sum += piece_elements(&sorter->assembler->pieces.items[i]);
+    return sum;
+}
+
+/* All orders; depth is at most MAX_EXACT_PIECES. */
+static void search(sorter *sorter, uint32_t depth, uint32_t done, uint32_t safe) {
+    if (sorter->cost >= sorter->best_cost) return;
+    if (depth == sorter->count) {
+        sorter->best_cost = sorter->cost;
+        memcpy(sorter->best, sorter->order, sizeof sorter->best);
+        return;
+    }
+    for (uint32_t i = 0; i < sorter->count; i++) {
+        if (done >> i & 1) continue;
+        uint32_t lost = lost_by(sorter, i, done | UINT32_C(1) << i, safe);
+        int64_t cost = elements_of(sorter, lost);
+        sorter->order[depth] = i;
+        sorter->cost += cost;
+        search(sorter, depth + 1, done | UINT32_C(1) << i, safe | lost | sorter->stores[i]);
+        sorter->cost -= cost;
+    }
+}
+
+/* The cheapest next piece, again and again. */
+static void choose(sorter *sorter) {
+    uint32_t done = 0, safe = 0;
+    for (uint32_t depth = 0; depth < sorter->count; depth++) {
+        uint32_t best = NONE;
         int64_t best_cost = INT64_MAX;
-        for (uint32_t i = done; i < list->count && best_cost > 0; i++) {
-            int64_t cost = 0;
-            for (uint32_t k = done; k < list->count; k++) {
-                const piece *writer = &list->items[i], *reader = &list->items[k];
-                bool stored = same_elements(writer, reader) || find_stored(list, done, reader) != NONE;
-                if (!stored && overwrites(assembler, writer, reader)) cost += piece_elements(reader);
-            }
+        for (uint32_t i = 0; i < sorter->count; i++) {
+            if (done >> i & 1) continue;
+            int64_t cost = elements_of(sorter, lost_by(sorter, i, done | UINT32_C(1) << i, safe));
             if (cost >= best_cost) continue;
             best = i;
             best_cost = cost;
         }
-        piece next = list->items[best];
-        for (uint32_t i = best; i > done; i--) list->items[i] = list->items[i - 1];
-        list->items[done] = next;
+        sorter->best[depth] = best;
+        done |= UINT32_C(1) << best;
+        safe |= lost_by(sorter, best, done, safe) | sorter->stores[best];
     }
+}
+
+static insitu_status sort_pieces(assembler *assembler, arena *scratch) {
+    piece_list *list = &assembler->pieces;
+    sorter sorter = {.assembler = assembler, .count = list->count, .best_cost = INT64_MAX};
+    piece *sorted;
+    TRY(arena_array(scratch, list->count, sizeof *sorted, &sorted));
+    relate(&sorter);
+    if (list->count <= MAX_EXACT_PIECES)
+        search(&sorter, 0, 0, 0);
+    else
+        choose(&sorter);
+    for (uint32_t i = 0; i < list->count; i++) sorted[i] = list->items[sorter.best[i]];
+    memcpy(list->items, sorted, list->count * sizeof *sorted);
+    return INSITU_OK;
 }
 
 /* ---- layers ---- */
@@ -115,8 +179,11 @@ static void sort_pieces(assembler *assembler) {
 static insitu_status add(assembler *assembler, layer_kind kind, const tensor_id *operands, uint32_t count,
                          const attr *attrs, tensor_id *out) {
     const layer like = *network_layer_of(assembler->network, assembler->last);
-    return network_add_layer(assembler->network, kind, operands, count, attrs, like.name, like.source, out,
-                             assembler->diag);
+    TRY(network_add_layer(assembler->network, kind, operands, count, attrs, like.name, like.source, out,
+                          assembler->diag));
+    layer_id added = network_tensor_of(assembler->network, *out)->producer;
+    network_layer_of(assembler->network, added)->assembles = true;
+    return INSITU_OK;
 }
 
 static sym constant(assembler *assembler, int64_t value) { return sym_int(&assembler->network->symbols, value); }
@@ -266,7 +333,8 @@ static insitu_status add_piece(assembler *assembler, uint32_t index, tensor_id *
         TRY(add_stored(assembler, &assembler->pieces.items[stored], *value, &source));
     else
         TRY(add_source(assembler, piece, &source));
-    if (piece_elements(piece) == assembler->elements && assembler->pieces.count == 1) {
+    bool own = piece->source.index == assembler->start.index;
+    if (!own && piece_elements(piece) == assembler->elements && assembler->pieces.count == 1) {
         bool dense = true;
         int64_t stride = 1;
         for (uint32_t j = piece->loops; j-- > 0; stride *= piece->counts[j]) dense &= piece->to[j] == stride;
@@ -291,8 +359,7 @@ static insitu_status assemble(assembler *assembler) {
     uint32_t position = 0, first_added = network->order_count;
     tensor_id value = assembler->start;
     while (network->order[position].index != assembler->last.index) position++;
-    for (uint32_t i = 0; i < assembler->pieces.count; i++)
-        TRY(add_piece(assembler, i, &value));
+    for (uint32_t i = 0; i < assembler->pieces.count; i++) TRY(add_piece(assembler, i, &value));
     sym sizes[MAX_RANK];
     for (uint32_t k = 0; k < assembler->rank; k++) sizes[k] = constant(assembler, assembler->sizes[k]);
     attr attrs[] = {attr_of_list(sizes, assembler->rank)};
@@ -327,7 +394,7 @@ insitu_status network_assemble(network *network, tensor_id start, tensor_id next
         pieces->count = kept;
         int64_t walked = assembler->elements <= MAX_WALKED ? assembler->elements : 1;
         status = bitset_create(&scratch, (uint32_t)walked, &assembler->written);
-        if (status == INSITU_OK) sort_pieces(assembler);
+        if (status == INSITU_OK) status = sort_pieces(assembler, &scratch);
         if (status == INSITU_OK) status = assemble(assembler);
         *out_changed = status == INSITU_OK;
     }

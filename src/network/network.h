@@ -34,6 +34,7 @@ typedef struct layer {
     attr *attrs;        /* one for each attribute row of the kind */
     const char *name;   /* of the node that it came from */
     const char *source; /* "model.py:41" or "" */
+    bool assembles;     /* an update that network_assemble made: its source is a part of the state's new value */
 } layer;
 
 typedef struct network_input { /* in the order of the user inputs */
@@ -167,6 +168,8 @@ MUST_CHECK insitu_status network_compute_parts(network *network, insitu_diag *di
  * known piece by piece. */
 MUST_CHECK insitu_status network_assemble(network *network, tensor_id start, tensor_id next, bool *out_changed,
                                           insitu_diag *diag);
+/* Readers of a state that the program copies for a result -> readers of that copy */
+MUST_CHECK insitu_status network_read_copies(network *network, bool *out_changed);
 /* slice(concat(x, s)) -> shift_update */
 MUST_CHECK insitu_status network_recognise_shifts(network *network, insitu_diag *diag);
 /* A network as it was, for passes on trial. What they added stays in its arena. */

@@ -267,6 +267,22 @@ static bool split_loop(piece *query, int64_t *linear, uint32_t loop, int64_t inn
     return true;
 }
 
+/* Two loops that count on as one become one. */
+static void join_loops(piece *query, int64_t *linear) {
+    for (uint32_t a = 0; a < query->loops; a++)
+        for (uint32_t b = 0; b < query->loops; b++) {
+            if (a == b || linear[a] != linear[b] * query->counts[b] || query->to[a] != query->to[b] * query->counts[b])
+                continue;
+            query->counts[b] *= query->counts[a];
+            query->loops--;
+            linear[a] = linear[query->loops];
+            query->counts[a] = query->counts[query->loops];
+            query->to[a] = query->to[query->loops];
+            a = UINT32_MAX; /* from the start */
+            break;
+        }
+}
+
 /* Gives every loop the dimension in which it counts; base holds the digits of the first element. */
 static bool assign_loops(piece *query, int64_t *linear, const int64_t *sizes, const int64_t *strides, uint32_t rank) {
     int64_t reach[MAX_RANK];
@@ -302,6 +318,7 @@ static bool ask_reshape(finder *finder, const layer *layer, const piece *query) 
     piece_from(finder->network, query, &offset, linear);
     dense_strides(sizes, rank, strides);
     for (uint32_t k = 0; k < rank; k++) asked.base[k] = offset / strides[k] % sizes[k];
+    join_loops(&asked, linear);
     if (!assign_loops(&asked, linear, sizes, strides, rank)) return false;
     push_for(finder, asked, operand);
     return true;

@@ -36,7 +36,8 @@ static bool stands_for(planner *planner, uint32_t index, uint32_t tensor, uint32
     const shape *shape = &planner->network->tensors[tensor].shape;
     tensor_type view;
     if (source->root.index != wanted->root.index || source->type.dtype != wanted->type.dtype) return false;
-    if (!layout_reshape(planner->pool, &source->type, shape, &view) || !layout_same(planner->pool, &view, &wanted->type))
+    if (!layout_reshape(planner->pool, &source->type, shape, &view) ||
+        !layout_same(planner->pool, &view, &wanted->type))
         return false;
     return layout_reshape(planner->pool, &copy->target.type, shape, &view) &&
            !order_is_before(&planner->order, reader, copy->node);
