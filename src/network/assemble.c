@@ -319,30 +319,16 @@ static insitu_status add_slice_update(assembler *assembler, const piece *piece, 
     return add(assembler, LAYER_SLICE_UPDATE, operands, 2, attrs, value);
 }
 
-static insitu_status add_stored(assembler *assembler, const piece *stored, tensor_id value, tensor_id *out) {
+/* What a piece stored before, over strides of its place; 0 repeats. */
+static insitu_status add_stored(assembler *assembler, const piece *counts, int64_t offset, const int64_t *strides,
+                                tensor_id value, tensor_id *out) {
     TRY(add_sized(assembler, LAYER_RESHAPE, 1, &assembler->elements, &value));
-    return add_strided(assembler, LAYER_AS_STRIDED, &value, 1, stored, stored->to_offset, stored->to, out);
+    return add_strided(assembler, LAYER_AS_STRIDED, &value, 1, counts, offset, strides, out);
 }
 
-static insitu_status add_piece(assembler *assembler, uint32_t index, tensor_id *value) {
-    const piece *piece = &assembler->pieces.items[index];
-    tensor_id source;
-    uint32_t dim, stored = find_stored(&assembler->pieces, index, piece);
+static insitu_status store(assembler *assembler, const piece *piece, tensor_id source, tensor_id *value) {
+    uint32_t dim;
     int64_t step;
-    if (stored != NONE && piece->source.index == assembler->start.index)
-        TRY(add_stored(assembler, &assembler->pieces.items[stored], *value, &source));
-    else
-        TRY(add_source(assembler, piece, &source));
-    bool own = piece->source.index == assembler->start.index;
-    if (!own && piece_elements(piece) == assembler->elements && assembler->pieces.count == 1) {
-        bool dense = true;
-        int64_t stride = 1;
-        for (uint32_t j = piece->loops; j-- > 0; stride *= piece->counts[j]) dense &= piece->to[j] == stride;
-        if (dense) { /* all of the value, in its order */
-            *value = source;
-            return INSITU_OK;
-        }
-    }
     if (is_slice(assembler, piece, &dim, &step)) {
         TRY(add_sized(assembler, LAYER_RESHAPE, assembler->rank, assembler->sizes, value));
         return add_slice_update(assembler, piece, dim, step, source, value);
@@ -350,6 +336,62 @@ static insitu_status add_piece(assembler *assembler, uint32_t index, tensor_id *
     TRY(add_sized(assembler, LAYER_RESHAPE, 1, &assembler->elements, value));
     tensor_id operands[] = {*value, source};
     return add_strided(assembler, LAYER_AS_STRIDED_UPDATE, operands, 2, piece, piece->to_offset, piece->to, value);
+}
+
+/* Is the loop's count without effect on the source? */
+static bool repeats(const piece *piece, uint32_t loop) {
+    bool fixed = true;
+    for (uint32_t k = 0; k < piece->rank; k++) fixed = fixed && piece->steps[k][loop] == 0;
+    return fixed && piece->counts[loop] > 1;
+}
+
+/* What a layer computes once and the state holds several times: made at its first place, then moved to the others. */
+static insitu_status store_repeated(assembler *assembler, const piece *piece, tensor_id *value) {
+    struct piece part = *piece;
+    tensor_id source;
+    for (uint32_t j = 0; j < piece->loops; j++)
+        if (repeats(piece, j)) part.counts[j] = 1;
+    TRY(add_source(assembler, &part, &source));
+    TRY(store(assembler, &part, source, value));
+    for (uint32_t j = 0; j < piece->loops; j++) {
+        if (!repeats(piece, j)) continue;
+        int64_t strides[MAX_LOOPS];
+        for (uint32_t i = 0; i < piece->loops; i++) strides[i] = i == j ? 0 : part.to[i];
+        struct piece rest = part;
+        rest.counts[j] = piece->counts[j] - 1;
+        rest.to_offset += piece->to[j];
+        TRY(add_stored(assembler, &rest, part.to_offset, strides, *value, &source));
+        TRY(store(assembler, &rest, source, value));
+        part.counts[j] = piece->counts[j];
+    }
+    return INSITU_OK;
+}
+
+/* Does the piece give all of the value, in its order? */
+static bool is_whole(const assembler *assembler, const piece *piece) {
+    bool dense = piece_elements(piece) == assembler->elements && assembler->pieces.count == 1;
+    int64_t stride = 1;
+    for (uint32_t j = piece->loops; j-- > 0; stride *= piece->counts[j]) dense = dense && piece->to[j] == stride;
+    return dense;
+}
+
+static insitu_status add_piece(assembler *assembler, uint32_t index, tensor_id *value) {
+    const piece *piece = &assembler->pieces.items[index];
+    const struct piece *stored = NULL;
+    tensor_id source;
+    uint32_t before = find_stored(&assembler->pieces, index, piece), repeated = 0;
+    bool own = piece->source.index == assembler->start.index;
+    bool computed = network_tensor_of(assembler->network, piece->source)->role == TENSOR_RESULT;
+    for (uint32_t j = 0; j < piece->loops; j++) repeated += repeats(piece, j);
+    if (computed && repeated) return store_repeated(assembler, piece, value);
+    if (own && before != NONE) stored = &assembler->pieces.items[before];
+    if (stored)
+        TRY(add_stored(assembler, stored, stored->to_offset, stored->to, *value, &source));
+    else
+        TRY(add_source(assembler, piece, &source));
+    if (own || !is_whole(assembler, piece)) return store(assembler, piece, source, value);
+    *value = source;
+    return INSITU_OK;
 }
 
 /* ---- the whole ---- */

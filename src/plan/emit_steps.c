@@ -162,8 +162,9 @@ static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_ope
             FAIL(planner->diag, INSITU_INTERNAL, "'%s' has no part %u", layer->name, i);
         plan_operand source = operand_of(planner, index, i);
         bool whole = layer->kind == LAYER_CONCAT || layer->assembles;
-        bool copied = whole && is_computed(planner, layer->operands[i], &source);
-        copied = is_written(planner, result) && (copied || returns_old(planner, planner->layers[index].set_aside[i]));
+        bool copied = whole && is_written(planner, result) &&
+                      (is_computed(planner, layer->operands[i], &source) ||
+                       returns_old(planner, planner->layers[index].set_aside[i]));
         sym bytes = copied ? layout_bytes(planner->pool, &part.type) : zero(planner);
         TRY(emit_copy(emitter, part, source, layer->name, layer->source, bytes, zero(planner)));
     }
