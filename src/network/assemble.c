@@ -20,6 +20,7 @@ typedef struct assembler {
     uint32_t rank;
     piece_list pieces;
     bitset written; /* scratch */
+    bool is_update; /* the program itself stores parts into something */
     insitu_diag *diag;
 } assembler;
 
@@ -182,7 +183,7 @@ static insitu_status add(assembler *assembler, layer_kind kind, const tensor_id 
     TRY(network_add_layer(assembler->network, kind, operands, count, attrs, like.name, like.source, out,
                           assembler->diag));
     layer_id added = network_tensor_of(assembler->network, *out)->producer;
-    network_layer_of(assembler->network, added)->assembles = true;
+    network_layer_of(assembler->network, added)->assembles = !assembler->is_update;
     return INSITU_OK;
 }
 
@@ -396,6 +397,20 @@ static insitu_status add_piece(assembler *assembler, uint32_t index, tensor_id *
 
 /* ---- the whole ---- */
 
+/* Is the value an update's, or a view of that? */
+static bool comes_from_update(const network *network, tensor_id value) {
+    for (uint32_t links = 0; links < network->layer_count; links++) {
+        const network_tensor *made = network_tensor_of(network, value);
+        if (made->role != TENSOR_RESULT) return false;
+        const layer *layer = network_layer_of(network, made->producer);
+        uint32_t traits = layer_info_of(layer->kind)->traits;
+        if (traits & TRAIT_UPDATE) return true;
+        if (!(traits & TRAIT_VIEW) && layer->kind != LAYER_COPY) return false;
+        value = layer->operands[0];
+    }
+    return false;
+}
+
 static insitu_status assemble(assembler *assembler) {
     network *network = assembler->network;
     uint32_t position = 0, first_added = network->order_count;
@@ -427,6 +442,7 @@ insitu_status network_assemble(network *network, tensor_id start, tensor_id next
     /* A piece of the value itself: what makes it is not followed. */
     for (uint32_t i = 0; i < pieces->count; i++) known &= pieces->items[i].source.index != next.index;
     if (known) {
+        assembler->is_update = comes_from_update(network, next);
         assembler->rank = made->shape.rank;
         int64_t stride = 1;
         for (uint32_t k = assembler->rank; k-- > 0; stride *= assembler->sizes[k]) assembler->strides[k] = stride;

@@ -147,7 +147,8 @@ static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_ope
     plan_operand operand = operand_of(planner, index, 0);
     bool computed = is_written(planner, result) && is_computed(planner, layer->operands[0], &operand);
     bool old = returns_old(planner, planner->layers[index].set_aside[0]);
-    bool copied = bitset_has(&planner->chain, index) && (is_written(planner, &operand) || computed || old);
+    bool aside = is_written(planner, &operand) && !is_written(planner, result);
+    bool copied = bitset_has(&planner->chain, index) && (aside || computed || old);
     sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
     return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));
 }
