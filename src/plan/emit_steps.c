@@ -123,10 +123,16 @@ static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_opera
     return finish_step(emitter, step, &target, 1, &source, 1);
 }
 
-static plan_operand operand_of(const planner *planner, uint32_t layer, uint32_t operand) {
-    uint32_t aside = planner->layers[layer].set_aside[operand];
-    tensor_id tensor = planner_layer(planner, layer)->operands[operand];
-    return aside != NONE ? planner_aside(planner, aside, tensor) : planner_place(planner, tensor);
+/* A tensor's place, or that of the copy which is read in its stead. */
+static plan_operand place_of(planner *planner, tensor_id tensor, uint32_t aside) {
+    plan_operand place = planner_place(planner, tensor), copy;
+    bool lies_there = aside != NONE && planner_aside(planner, aside, tensor, &copy);
+    return lies_there ? copy : place; /* set_aside has found that it does */
+}
+
+static plan_operand operand_of(planner *planner, uint32_t layer, uint32_t operand) {
+    return place_of(planner, planner_layer(planner, layer)->operands[operand],
+                    planner->layers[layer].set_aside[operand]);
 }
 
 /* Is a value that is stored one that the program computes, and that lies in no other state? */
@@ -244,8 +250,7 @@ static insitu_status emit_layer(emitter *emitter, uint32_t index) {
 
 static insitu_status emit_planned_copy(emitter *emitter, const planned_copy *copy) {
     planner *planner = emitter->planner;
-    plan_operand source = copy->set_aside != NONE ? planner_aside(planner, copy->set_aside, copy->source)
-                                                  : planner_place(planner, copy->source);
+    plan_operand source = place_of(planner, copy->source, copy->set_aside);
     sym bytes = layout_bytes(planner->pool, &copy->target.type), none = zero(planner);
     const network_tensor *tensor = network_tensor_of(planner->network, copy->source);
     bool from_caller = !is_computed(planner, copy->source, &source);

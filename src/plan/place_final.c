@@ -27,19 +27,14 @@ static uint32_t find_set_aside(const planner *planner, uint32_t tensor) {
     return NONE;
 }
 
-/* A copy that the program needs anyway, of the same elements in the same order: a result, or another state's new value,
- * which stays where it is. */
+/* A copy that the program needs anyway, in which the tensor's elements lie: a result, or another state's new value, which
+ * stays where it is. */
 static bool stands_for(planner *planner, uint32_t index, uint32_t tensor, uint32_t reader) {
     const planned_copy *copy = planner->copies[index];
     if (!copy->active || copy->node == reader || copy->set_aside != NONE) return false;
-    const tensor_plan *source = planner_tensor(planner, copy->source), *wanted = &planner->tensors[tensor];
-    const shape *shape = &planner->network->tensors[tensor].shape;
-    tensor_type view;
-    if (source->root.index != wanted->root.index || source->type.dtype != wanted->type.dtype) return false;
-    if (!layout_reshape(planner->pool, &source->type, shape, &view) ||
-        !layout_same(planner->pool, &view, &wanted->type))
-        return false;
-    return layout_reshape(planner->pool, &copy->target.type, shape, &view) &&
+    if (!planner_tensor(planner, planner->tensors[tensor].root)->fixed) return false;
+    plan_operand ignored;
+    return planner_aside(planner, index, (tensor_id){tensor}, &ignored) &&
            !order_is_before(&planner->order, reader, copy->node);
 }
 

@@ -209,8 +209,8 @@ static inline plan_operand planner_place(const planner *planner, tensor_id tenso
     return (plan_operand){planner->tensors[tensor.index].storage, planner->tensors[tensor.index].type};
 }
 static inline bool kind_has(layer_kind kind, uint32_t trait) { return (layer_info_of(kind)->traits & trait) != 0; }
-/* What is read instead of a tensor that is set aside. */
-plan_operand planner_aside(const planner *planner, uint32_t copy, tensor_id tensor);
+/* Where the tensor's elements lie in a copy of it, or of what it is a view of; false if they don't. */
+bool planner_aside(planner *planner, uint32_t index, tensor_id tensor, plan_operand *out);
 /* A layer whose result has its operand's elements, and which is no view: copy, and reshape of what has no such view. */
 bool layer_is_copy(const planner *planner, uint32_t layer);
 bool tensor_is_root(const planner *planner, tensor_id tensor);

@@ -45,13 +45,31 @@ uint32_t tensor_node(const planner *planner, tensor_id tensor) {
     return planner->layers[planner->network->tensors[tensor.index].producer.index].node;
 }
 
-plan_operand planner_aside(const planner *planner, uint32_t copy, tensor_id tensor) {
-    plan_operand place = planner->copies[copy]->target;
-    tensor_type view;
+/* A copy lies as its source does, which is all of a tensor: a view of that tensor is the same view of the copy. */
+static bool view_copy(planner *planner, const planned_copy *copy, tensor_id tensor, tensor_type *out) {
+    const tensor_plan *source = planner_tensor(planner, copy->source), *wanted = planner_tensor(planner, tensor);
+    tensor_id root = source->root;
+    tensor_type moved = source->type;
+    moved.offset = copy->target.type.offset;
+    if (root.index != wanted->root.index || !layout_same(planner->pool, &moved, &copy->target.type)) return false;
+    if (!shape_same(&source->type.shape, &planner->network->tensors[root.index].shape)) return false;
+    *out = wanted->type;
+    out->offset = sym_add(planner->pool, sym_sub(planner->pool, wanted->type.offset, source->type.offset),
+                          copy->target.type.offset);
+    return true;
+}
+
+bool planner_aside(planner *planner, uint32_t index, tensor_id tensor, plan_operand *out) {
+    const planned_copy *copy = planner->copies[index];
+    const tensor_plan *source = planner_tensor(planner, copy->source), *wanted = planner_tensor(planner, tensor);
     const shape *shape = &planner->network->tensors[tensor.index].shape;
-    if (!shape_same(&place.type.shape, shape) && layout_reshape(planner->pool, &place.type, shape, &view))
-        place.type = view;
-    return place;
+    tensor_type view;
+    *out = copy->target;
+    if (copy->source.index == tensor.index) return true;
+    if (source->root.index != wanted->root.index || source->type.dtype != wanted->type.dtype) return false;
+    if (layout_reshape(planner->pool, &source->type, shape, &view) && layout_same(planner->pool, &view, &wanted->type))
+        return layout_reshape(planner->pool, &copy->target.type, shape, &out->type);
+    return view_copy(planner, copy, tensor, &out->type);
 }
 
 bool tensor_is_root(const planner *planner, tensor_id tensor) {
