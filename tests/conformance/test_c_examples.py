@@ -22,6 +22,12 @@ class Pages(unittest.TestCase):
     def run_example(self, variable, *arguments):
         return subprocess.run([os.environ[variable], *map(str, arguments)], capture_output=True, text=True, timeout=120)
 
+    def test_aliased_io(self):
+        done = self.run_example("INSITU_ALIASED_IO_EXAMPLE", program("paired_caches"), program("two_caches"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        page = (HERE.parent.parent / "docs" / "aliased-io.md").read_text()
+        self.assertEqual(done.stdout, "".join(blocks(page, "text")))
+
     def test_c_api(self):
         done = self.run_example("INSITU_C_API_EXAMPLE", program("decoder"), self.folder / "engine", self.folder / "state")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)

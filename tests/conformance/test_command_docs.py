@@ -20,6 +20,7 @@ class Examples(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             shutil.copy(program("decoder"), folder / "decoder.pt2")
+            shutil.copy(program("paired_caches"), folder / "paired_caches.pt2")
             for call in range(2):
                 tensors.write(folder / f"step{call}.safetensors", inputs_of(io, call))
             for call in range(2):

@@ -148,6 +148,69 @@ class Compile(Case):
         self.assertEqual(copy.read_bytes(), program("history").read_bytes())
 
 
+class Aliases(Case):
+    def shown(self, name, *options):
+        return json.loads(must("inspect", "--json", self.engine(name, *options)).stdout)
+
+    def test_mutated_inputs(self):
+        engine = self.shown("paired_caches", "--mutated-input", "values=new_values", "--mutated-input=0=1")
+        self.assertEqual([row["name"] for row in engine["outputs"]], ["new_values", "mutated.keys", "output.0"])
+        self.assertEqual([(row["output"], row["input"], row["kind"], row["returned"]) for row in engine["aliases"]],
+                         [("mutated.keys", "keys", "kv_cache_update", True), ("new_values", "values", "kv_cache_update", True)])
+        self.assertEqual(engine["record"][12], "mutated.keys@keys@kv_cache_update%new_values@values@kv_cache_update")
+        done = insitu("compile", program("paired_caches"), "-o", self.folder / "x", "--mutated-input", "cache=out")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("there is no input 'cache', which output 'out' was to be", done.stderr)
+
+    def test_outputs_of_mutated_inputs_are_written(self):
+        """A new output and mutated.NAME are one tensor."""
+        io = stored("paired_caches")
+        tensors.write(self.folder / "in", inputs_of(io, 0))
+        must("run", program("paired_caches"), "--mutated-input", "keys=new", "--input", self.folder / "in", "--output", self.folder / "out")
+        out = tensors.read(self.folder / "out")
+        self.assertEqual(set(out), {"new", "output.0", "mutated.keys", "mutated.values"})
+        self.assertEqual(out["new"], out["mutated.keys"])
+        self.assertIsNone(tensors.difference(io["call0.mutated.keys"], out["new"]))
+
+    def test_owners(self):
+        engine = self.shown("two_caches", "--state", "caller")
+        self.assertEqual([row["name"] for row in engine["inputs"]], ["row", "first", "second", "buf_keys", "buf_values"])
+        self.assertEqual((len(engine["states"]), len(engine["aliases"])), (0, 2))
+        engine = self.shown("two_caches", "--state=frozen")
+        self.assertEqual((len(engine["inputs"]), len(engine["states"]), len(engine["aliases"])), (3, 0, 0))
+
+    def test_caller_runs_like_owned(self):
+        io = stored("two_caches")
+        held = {f"buf_{name}": ("F32", (8, 3), bytes(96)) for name in ("keys", "values")}
+        for call in range(3):
+            tensors.write(self.folder / "in", {**inputs_of(io, call), **held})
+            must("run", program("two_caches"), "--state", "caller", "--input", self.folder / "in", "--output", self.folder / "out")
+            out = tensors.read(self.folder / "out")
+            held = {name: out[f"mutated.{name}"] for name in held}
+            self.assertIsNone(tensors.difference(io[f"call{call}.output.0"], out["output.0"]))
+        for name in ("keys", "values"):
+            self.assertIsNone(tensors.difference(io[f"state.{name}"], held[f"buf_{name}"]))
+
+    def test_bounds(self):
+        done = insitu("compile", program("past_end"), "-o", self.folder / "x", "--bounds", "strict")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("lies outside of dimension 2, and its row would be lost", done.stderr)
+        must("compile", program("past_end"), "-o", self.folder / "x", "--bounds", "eager")
+
+    def test_device_without_aliases(self):
+        done = insitu("compile", program("input_slice"), "-o", self.folder / "x", "--device", "dla")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("can't let an input and an output share memory, so 'cache'", done.stderr)
+
+    def test_cache(self):
+        for name in "ab":
+            must("compile", program("decoder"), "-o", self.folder / name, "--cache", self.folder / "cache")
+        self.assertEqual(len(list((self.folder / "cache").iterdir())), 1)
+        self.assertEqual((self.folder / "a").read_bytes(), (self.folder / "b").read_bytes())
+        must("compile", program("decoder"), "-o", self.folder / "c")
+        self.assertEqual((self.folder / "a").read_bytes(), (self.folder / "c").read_bytes())
+
+
 class RunCommand(Case):
     def test_stats(self):
         run = Run(program("decoder"), self.calls("decoder"), self.folder / "run").must()

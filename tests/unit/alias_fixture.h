@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define DATA TEST_SOURCE_DIR "/data/"
-#define ROW(words, test) {words, test, NULL, NULL, NULL} /* "row 3: what is promised": docs/aliased-io-rows.md */
+#define ROW(words, test) {words, test, NULL, NULL, NULL} /* "row 3: what is promised": docs/aliased-io.md */
 
 typedef struct fixture {
     insitu_program *program;

@@ -1,5 +1,5 @@
 /* The record of an engine file: lists of any names survive, and what is not a record of this version, or not the engine's
- * own, is refused with what differs. Rows are numbered in docs/aliased-io-rows.md. */
+ * own, is refused with what differs. Rows are numbered in docs/aliased-io.md. */
 #include "small_plans.h"
 
 #include "engine/record.h"
