@@ -46,6 +46,8 @@ typedef struct insitu_value_info {
     bool is_written;          /* inputs: the program writes this input in place */
     bool is_scalar;           /* a Python number: bound as a 0-d tensor (I64, F64 or BOOL) */
     const char *aliased;      /* outputs: the input or state whose memory the output is; NULL: memory of its own */
+    const int64_t *strides; /* of an input that is written, which must be bound with them: ndim numbers of elements, -1
+                               * one that varies with the sizes; else NULL. Owned by the engine */
 } insitu_value_info;
 
 INSITU_API int32_t insitu_engine_input_count(const insitu_engine *engine);

@@ -67,6 +67,15 @@ static insitu_status fill_sizes(insitu_engine *engine, const tensor_type *type, 
     return INSITU_OK;
 }
 
+static insitu_status fill_strides(insitu_engine *engine, const tensor_type *type, insitu_value_info *info) {
+    int64_t *strides;
+    TRY(arena_array(&engine->arena, type->shape.rank, sizeof(int64_t), &strides));
+    for (uint32_t i = 0; i < type->shape.rank; i++)
+        if (!sym_constant(&engine->plan->symbols, type->strides[i], &strides[i])) strides[i] = -1;
+    info->strides = strides;
+    return INSITU_OK;
+}
+
 static insitu_status fill_inputs(insitu_engine *engine) {
     const plan *plan = engine->plan;
     TRY(arena_array(&engine->arena, plan->input_count, sizeof(insitu_value_info), &engine->inputs));
@@ -80,6 +89,7 @@ static insitu_status fill_inputs(insitu_engine *engine) {
             info->dtype = dtype_public(input->type.dtype);
         else if (!input->is_none)
             TRY(fill_sizes(engine, &input->type, info));
+        if (input->is_written) TRY(fill_strides(engine, &input->type, info));
         TRY(map_set(&engine->input_names, &engine->arena, input->name, i));
     }
     return INSITU_OK;

@@ -80,6 +80,20 @@ insitu_status emit_reshape(converter *c, tensor_id x, const shape *shape, tensor
     return emit_on(c, &reshape, x, out);
 }
 
+/* What x is a permutation of, if the axes put it back in order; else NO_TENSOR. */
+static tensor_id permuted_back(const converter *c, tensor_id x, const uint32_t *axes) {
+    const network_tensor *tensor = tensor_of(c, x);
+    if (tensor->role != TENSOR_RESULT) return NO_TENSOR;
+    const layer *layer = network_layer_of(c->network, tensor->producer);
+    if (layer->kind != LAYER_PERMUTE) return NO_TENSOR;
+    attr before = layer_attr(layer, ATTR_AXES);
+    for (uint32_t i = 0; i < before.list.count; i++) {
+        int64_t axis;
+        if (!sym_constant(c->pool, before.list.items[axes[i]], &axis) || axis != i) return NO_TENSOR;
+    }
+    return layer->operands[0];
+}
+
 insitu_status emit_permute(converter *c, tensor_id x, const uint32_t *axes, tensor_id *out) {
     sym items[MAX_RANK];
     uint32_t rank = rank_of(c, x);
@@ -88,8 +102,8 @@ insitu_status emit_permute(converter *c, tensor_id x, const uint32_t *axes, tens
         items[i] = sym_int(c->pool, axes[i]);
         moves = moves || axes[i] != i;
     }
-    *out = x;
-    if (!moves) return INSITU_OK;
+    *out = moves ? permuted_back(c, x, axes) : x;
+    if (out->index != NONE) return INSITU_OK;
     draft permute = draft_of(LAYER_PERMUTE);
     draft_list(&permute, ATTR_AXES, items, rank);
     return emit_on(c, &permute, x, out);

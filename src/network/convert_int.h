@@ -189,6 +189,9 @@ typedef struct indexing {
     uint32_t mask_dim;
 } indexing;
 MUST_CHECK insitu_status take_indexing(converter *c, tensor_id x, indexing *out);
+/* The node's result: x[mask] = values, or += values (convert_mask.c). */
+MUST_CHECK insitu_status emit_put_masked(converter *c, tensor_id x, tensor_id values, const indexing *at,
+                                         bool accumulate);
 
 /* ---- the program's face (convert_signature.c) ---- */
 MUST_CHECK insitu_status convert_inputs(converter *c);

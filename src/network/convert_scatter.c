@@ -1,4 +1,4 @@
-/* Writes by index, functional: index_put, index_copy, index_add, index_fill, scatter and its kin, masked_scatter. */
+/* Writes by index, functional: index_put, put, index_copy, index_add, index_fill, scatter and its kin. */
 #include "network/convert_int.h"
 
 #include <math.h>
@@ -47,26 +47,6 @@ static insitu_status emit_index_update(converter *c, tensor_id x, tensor_id sour
     return is_complex ? emit_whole(c, *out, out) : emit_bitcast(c, *out, type, out);
 }
 
-/* x[mask] = values, where values don't depend on how many elements are chosen: one number, or a row of the dimensions
- * after the mask's. */
-static insitu_status put_masked(converter *c, tensor_id x, tensor_id values, const indexing *at, bool accumulate) {
-    uint32_t rank = rank_of(c, x), mask_rank = rank_of(c, at->mask), rest = rank - mask_rank;
-    if (accumulate || at->mask_dim || mask_rank == 0 || rest > rank) return convert_unsupported(c, "such a bool mask");
-    shape row = tensor_of(c, values)->shape;
-    if (row.rank == rest + 1 && is_int_constant(c, row.sizes[0], 1)) TRY(emit_squeeze(c, values, 0, &values));
-    if (rank_of(c, values) > rest) return convert_unsupported(c, "a bool mask with a value for each element");
-    shape lifted = tensor_of(c, at->mask)->shape;
-    while (lifted.rank < rank) lifted.sizes[lifted.rank++] = sym_int(c->pool, 1);
-    tensor_id operands[3] = {x, values, at->mask}, result;
-    TRY(emit_expand(c, values, &tensor_of(c, x)->shape, &operands[1]));
-    TRY(emit_reshape(c, at->mask, &lifted, &operands[2]));
-    TRY(emit_expand(c, operands[2], &tensor_of(c, x)->shape, &operands[2]));
-    draft update = draft_of(LAYER_MASK_UPDATE);
-    TRY(emit(c, &update, operands, 3, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
-}
-
 insitu_status convert_index_put(converter *c, int32_t param) {
     (void)param;
     tensor_id x, values, result;
@@ -77,7 +57,7 @@ insitu_status convert_index_put(converter *c, int32_t param) {
     TRY(take_flag(c, "accumulate", false, &accumulate));
     TRY(take_indexing(c, x, &at));
     TRY(emit_cast(c, values, dtype_of(c, x), &values));
-    if (at.mask.index != NONE) return put_masked(c, x, values, &at, accumulate);
+    if (at.mask.index != NONE) return emit_put_masked(c, x, values, &at, accumulate);
     index_write write = {at.indices, at.dims, at.count, accumulate, true};
     shape part;
     TRY(part_shape(c, x, &write, &part));
@@ -88,6 +68,28 @@ insitu_status convert_index_put(converter *c, int32_t param) {
     }
     TRY(emit_expand(c, values, &part, &values));
     TRY(emit_index_update(c, x, values, &write, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* put: x as one row, whose elements the index names. */
+insitu_status convert_put(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, row, index, source, result;
+    bool accumulate;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_tensor(c, "index", &index));
+    TRY(take_tensor(c, "source", &source));
+    TRY(take_flag(c, "accumulate", false, &accumulate));
+    const shape whole = tensor_of(c, x)->shape, part = tensor_of(c, index)->shape;
+    shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &whole)}};
+    TRY(emit_reshape(c, x, &flat, &row));
+    TRY(emit_cast(c, source, dtype_of(c, x), &source));
+    TRY(emit_reshape(c, source, &part, &source));
+    sym first = sym_int(c->pool, 0);
+    index_write write = {&index, &first, 1, accumulate, true};
+    TRY(emit_index_update(c, row, source, &write, &result));
+    TRY(emit_reshape(c, result, &whole, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
@@ -297,41 +299,4 @@ insitu_status convert_index_reduce(converter *c, int32_t param) {
     TRY(emit_reshape(c, at.index, &along, &at.index));
     TRY(emit_expand(c, at.index, &whole, &at.index));
     return finish_reduce(c, &at);
-}
-
-/* The elements of source, in order, where the mask is true: the k-th true place takes element k, so that a source with
- * too few is an index outside it. */
-insitu_status convert_masked_scatter(converter *c, int32_t param) {
-    (void)param;
-    tensor_id x, mask, source, places, operands[3], result;
-    shape whole;
-    sym zero = sym_int(c->pool, 0);
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_tensor(c, "mask", &mask));
-    TRY(take_tensor(c, "source", &source));
-    if (dtype_of(c, mask) != DTYPE_BOOL) return convert_unsupported(c, "a mask of %s", dtype_name(dtype_of(c, mask)));
-    shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, source)->shape)}};
-    if (is_int_constant(c, flat.sizes[0], 0)) return convert_unsupported(c, "a source of no elements");
-    TRY(broadcast_shapes(c, &tensor_of(c, x)->shape, &tensor_of(c, mask)->shape, &whole));
-    TRY(emit_expand(c, x, &whole, &operands[0]));
-    TRY(emit_expand(c, mask, &whole, &operands[2]));
-    TRY(emit_reshape(c, source, &flat, &source));
-    flat.sizes[0] = shape_numel(c->pool, &whole);
-    TRY(emit_reshape(c, operands[2], &flat, &places));
-    TRY(emit_cast(c, places, DTYPE_I64, &places));
-    draft scan = draft_of(LAYER_SCAN);
-    draft_int(c, &scan, ATTR_DIM, 0);
-    draft_attr(&scan, ATTR_OP, attr_of_op(OP_CUMSUM));
-    TRY(emit_on(c, &scan, places, &places));
-    TRY(emit_scalar(c, OP_SUB, places, sym_int(c->pool, 1), false, &places));
-    TRY(emit_clamp(c, places, &zero, NULL, &places));
-    draft index = draft_of(LAYER_INDEX);
-    draft_list(&index, ATTR_DIMS, &zero, 1);
-    draft_flag(c, &index, ATTR_WRAP, false);
-    TRY(emit(c, &index, (tensor_id[]){source, places}, 2, &operands[1]));
-    TRY(emit_reshape(c, operands[1], &whole, &operands[1]));
-    draft update = draft_of(LAYER_MASK_UPDATE);
-    TRY(emit(c, &update, operands, 3, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
 }

@@ -200,3 +200,10 @@ insitu_status alias_write(alias_sets *sets, uint32_t view, value_id value, const
     sets->bases[written].writer = *writer;
     return spoil_tied(sets, written);
 }
+
+insitu_status alias_write_same(alias_sets *sets, uint32_t view, const graph_node *writer) {
+    alias_base *base = &sets->bases[sets->views[view].base];
+    TRY(check_known(sets, sets->views[view].base));
+    if (base->version++ == 0) base->writer = *writer;
+    return INSITU_OK;
+}

@@ -260,6 +260,55 @@ static insitu_status write_result(functionalizer *state, const graph_node *node,
     return alias_write(&state->sets, view, content, node);
 }
 
+/* The view becomes the number. */
+static insitu_status write_number(functionalizer *state, const graph_node *node, uint32_t view, graph_arg number) {
+    const tensor_type type = state->sets.views[view].step.type;
+    value_id before, filled = NO_VALUE;
+    TRY(alias_read(&state->sets, view, NO_VALUE, node->source, &before));
+    emission fill = {.target = "aten.fill.Scalar",
+                     .type = &type,
+                     .source = node->source,
+                     .arg_count = 2,
+                     .args = {{"self", arg_value(before)}, {"value", number}}};
+    TRY(emit_node(state->graph, &fill, state->sets.diag, &filled));
+    return write_result(state, node, view, filled);
+}
+
+/* The view of the elements whose first two positions are equal. */
+static insitu_status add_diagonal(functionalizer *state, const graph_node *node, uint32_t *view) {
+    sym_pool *pool = state->graph->symbols;
+    const tensor_type from = state->sets.views[*view].step.type;
+    view_step step = {.target = "aten.diagonal.default", .arg_count = 4, .type = from};
+    const uint32_t rest = from.shape.rank - 2;
+    graph_arg *args;
+    TRY(arena_array(graph_arena(state->graph), 4, sizeof(graph_arg), &args));
+    for (uint32_t i = 1; i < 4; i++) args[i] = arg_sym(sym_int(pool, i == 3));
+    step.args = args;
+    step.type.shape.rank = rest + 1;
+    for (uint32_t i = 0; i < rest; i++) {
+        step.type.shape.sizes[i] = from.shape.sizes[i + 2];
+        step.type.strides[i] = from.strides[i + 2];
+    }
+    step.type.shape.sizes[rest] = sym_min(pool, from.shape.sizes[0], from.shape.sizes[1]);
+    step.type.strides[rest] = sym_add(pool, from.strides[0], from.strides[1]);
+    return alias_add_view(&state->sets, *view, &step, node->source, view);
+}
+
+/* fill_diagonal_(self, number, wrap): wrap goes on below the last column of a high matrix. */
+static insitu_status place_diagonal(functionalizer *state, const graph_node *node) {
+    value_id self;
+    TRY(written_operand(state, node, 0, &self));
+    uint32_t view = alias_view_index(&state->sets, self);
+    const shape sizes = state->sets.views[view].step.type.shape;
+    if (sizes.rank < 2) return refuse(state->sets.diag, "fills the diagonal of a tensor of less than two dimensions");
+    bool wraps = sizes.rank == 2 && arg_bool(state->graph, graph_arg_of(state->graph, node, "wrap"), false);
+    if (wraps && sym_is_le(state->graph->symbols, sizes.sizes[0], sizes.sizes[1]) != TRUTH_TRUE)
+        return refuse(state->sets.diag, "fills a diagonal that wraps");
+    if (node->result_count) TRY(name_object(state, node->results[0], self));
+    for (uint32_t i = 1; i < sizes.rank; i++) TRY(add_diagonal(state, node, &view));
+    return write_number(state, node, view, node->args[1]);
+}
+
 static insitu_status place_copy(functionalizer *state, const graph_node *node) {
     alias_sets *sets = &state->sets;
     value_id self, source = NO_VALUE;
@@ -268,20 +317,8 @@ static insitu_status place_copy(functionalizer *state, const graph_node *node) {
     if (node->args[1].kind == ARG_VALUE && node->args[1].value.index < sets->value_count) source = node->args[1].value;
     if (node->result_count) TRY(name_object(state, node->results[0], self));
     if (source.index != NONE && sets->object_of[source.index] != NONE && alias_view_index(sets, source) == view)
-        return INSITU_OK; /* onto itself */
-    graph_arg number = node->args[1];
-    if (number.kind == ARG_SYM) {
-        const tensor_type type = sets->views[view].step.type;
-        value_id before, filled = NO_VALUE;
-        TRY(alias_read(sets, view, NO_VALUE, node->source, &before));
-        emission fill = {.target = "aten.fill.Scalar",
-                         .type = &type,
-                         .source = node->source,
-                         .arg_count = 2,
-                         .args = {{"self", arg_value(before)}, {"value", number}}};
-        TRY(emit_node(state->graph, &fill, sets->diag, &filled));
-        return write_result(state, node, view, filled);
-    }
+        return alias_write_same(sets, view, node);
+    if (node->args[1].kind == ARG_SYM) return write_number(state, node, view, node->args[1]);
     TRY(written_operand(state, node, 1, &source)); /* refuses None and lists */
     TRY(alias_read(sets, alias_view_index(sets, source), NO_VALUE, node->source, &source));
     return write_result(state, node, view, source);
@@ -409,6 +446,7 @@ static insitu_status place_mutation(functionalizer *state, node_id id, const mut
     switch (mutation->kind) {
     case MUTATION_NONE: return place_node(state, id);
     case MUTATION_COPY: return place_copy(state, &node);
+    case MUTATION_DIAGONAL: return place_diagonal(state, &node);
     case MUTATION_NOTHING:
         TRY(written_operand(state, &node, 0, &self));
         return node.result_count ? name_object(state, node.results[0], self) : INSITU_OK;

@@ -4,6 +4,7 @@
  *                                             content
  *     aten.NAME.OVERLOAD(..., out)            the overload of NAME with the same arguments but out
  *     aten.t_.default and the like            change which view the object is, by aten.t.default
+ *     aten.fill_diagonal_.default             writes a number to a view of its argument
  *     aten.batch_norm.default in training     aten._native_batch_norm_legit_functional.default: writes its running
  *                                             statistics although its schema doesn't say so
  *
@@ -177,6 +178,7 @@ mutation mutation_of(const graph *graph, const graph_node *node) {
         if (target_is(node, statistics[i].target)) return statistics_of(graph, node, i);
     if (!node->schema->writes) return (mutation){.kind = MUTATION_NONE};
     if (target_is(node, "aten.copy_.default")) return (mutation){.kind = MUTATION_COPY};
+    if (target_is(node, "aten.fill_diagonal_.default")) return (mutation){.kind = MUTATION_DIAGONAL};
     char stem[64];
     target_stem(node->target, stem, sizeof(stem));
     if (stem_in(stem, nothing_stems, COUNT_OF(nothing_stems))) return (mutation){.kind = MUTATION_NOTHING};

@@ -180,6 +180,8 @@ MUST_CHECK insitu_status alias_read(alias_sets *sets, uint32_t view, value_id wa
 MUST_CHECK insitu_status alias_with_layout(alias_sets *sets, uint32_t view, value_id *value);
 /* Makes value (the view's sizes and dtype) the view's content: a new version of its base. */
 MUST_CHECK insitu_status alias_write(alias_sets *sets, uint32_t view, value_id value, const graph_node *writer);
+/* The view is written with what it holds: its base counts as written, and is what it was. */
+MUST_CHECK insitu_status alias_write_same(alias_sets *sets, uint32_t view, const graph_node *writer);
 /* What the parent becomes when its view becomes value (view_inverse.c). before: the parent's content. */
 typedef struct inverse_request {
     const view_step *step;
@@ -214,6 +216,7 @@ MUST_CHECK insitu_status finish_outputs(functionalizer *state, const node_id *or
 typedef enum mutation_kind {
     MUTATION_NONE,
     MUTATION_COPY,     /* copy_ */
+    MUTATION_DIAGONAL, /* fill_diagonal_ */
     MUTATION_NOTHING,  /* returns its argument: detach_, requires_grad_ */
     MUTATION_METADATA, /* changes which view the object is: t_, squeeze_ */
     MUTATION_TWIN,     /* has a functional twin */

@@ -145,15 +145,20 @@ static int compare_output(const comparison *comparison, reference *reference, in
 
 static bool begins(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
 
+static int add_input(const comparison *comparison, reference *reference, const char *name, insitu_tensor *tensor) {
+    int code = session_lay_out(&comparison->session, name, tensor);
+    return code == DONE ? tensors_add(&reference->inputs, name, tensor) : code;
+}
+
 /* Sorts the file's tensors; values must be nodes of the program. */
 static int read_reference(const comparison *comparison, reference *reference) {
     int code = safetensors_read(reference->path, &reference->tensors);
     for (size_t i = 0; code == DONE && i < reference->tensors.count; i++) {
-        const named_tensor *item = &reference->tensors.items[i];
+        named_tensor *item = &reference->tensors.items[i];
         bool is_value = begins(item->name, value_prefix);
         reference->value_count += is_value;
         if (begins(item->name, input_prefix))
-            code = tensors_add(&reference->inputs, item->name + sizeof(input_prefix) - 1, &item->tensor);
+            code = add_input(comparison, reference, item->name + sizeof(input_prefix) - 1, &item->tensor);
         else if (!is_value)
             code = report_error("'%s' holds '%s', which is neither an input in.NAME nor a value node.NAME",
                                 reference->path, item->name);

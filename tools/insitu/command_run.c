@@ -88,6 +88,8 @@ static int make_call(const session *session, const call *call) {
     insitu_diag diag;
     insitu_diag_init(&diag);
     int code = safetensors_read(call->input_path, &inputs);
+    for (size_t i = 0; code == DONE && i < inputs.count; i++)
+        code = session_lay_out(session, inputs.items[i].name, &inputs.items[i].tensor);
     if (code == DONE) code = session_call(session, call->number, call->input_path, &inputs);
     if (code == DONE) code = write_results(session, call, &inputs, &diag);
     if (code == DONE) code = print_stats(session, call, &diag);

@@ -263,6 +263,7 @@ void tensors_forget(tensor_list *tensors) {
 void tensors_release(tensor_list *tensors) {
     for (size_t i = 0; i < tensors->count; i++) {
         free(tensors->items[i].tensor.shape);
+        free(tensors->items[i].tensor.strides);
         free(tensors->items[i].tensor.data);
     }
     tensors_forget(tensors);

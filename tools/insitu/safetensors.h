@@ -10,7 +10,8 @@
 
 typedef struct named_tensor {
     char *name;
-    insitu_tensor tensor; /* read from a file: dense row-major; data aligned to 64 bytes, and it may be written to */
+    insitu_tensor tensor; /* read from a file: dense row-major until it is laid out otherwise; data aligned to 64 bytes,
+                           * and it may be written to */
 } named_tensor;
 
 typedef struct tensor_list {
@@ -22,6 +23,9 @@ typedef struct tensor_list {
 int safetensors_read(const char *path, tensor_list *out_tensors);
 /* Frees what safetensors_read made. */
 void tensors_release(tensor_list *tensors);
+/* Moves a dense tensor that was read from a file into memory where it has the strides, which are not negative. Returns an
+ * exit code, having said why. */
+int tensor_lay_out(insitu_tensor *tensor, const int64_t *strides);
 const named_tensor *tensors_find(const tensor_list *tensors, const char *name);
 
 /* Appends a tensor by name, copying the name alone. Returns an exit code. */

@@ -34,6 +34,16 @@ int call_failure(int number, const insitu_diag *diag) {
     return report_failure(prefix, diag);
 }
 
+int session_lay_out(const session *session, const char *name, insitu_tensor *tensor) {
+    insitu_value_info info = {.struct_size = sizeof(info)};
+    int32_t index = insitu_engine_find_input(session->source.engine, name);
+    if (index < 0 || insitu_engine_input(session->source.engine, index, &info, NULL) != INSITU_OK) return DONE;
+    if (!info.strides || info.ndim != tensor->ndim) return DONE;
+    for (int32_t i = 0; i < info.ndim; i++)
+        if (info.strides[i] < 0 || (info.sizes[i] >= 0 && info.sizes[i] != tensor->shape[i])) return DONE;
+    return tensor_lay_out(tensor, info.strides);
+}
+
 static int check_names(const session *session, int number, const char *path, const tensor_list *inputs) {
     for (size_t i = 0; i < inputs->count; i++) {
         insitu_value_info info = {.struct_size = sizeof(info)};

@@ -14,6 +14,9 @@ typedef struct session {
  * Returns an exit code, having said why; session_close in any case. */
 int session_open(const char *path, const insitu_compile_options *options, const char *load_path, session *out_session);
 void session_close(session *session);
+/* An input that the program writes, read from a file, gets the strides that it was exported with; others are as they are,
+ * and so is what is no input. Returns an exit code, having said why. */
+int session_lay_out(const session *session, const char *name, insitu_tensor *tensor);
 /* Makes the number-th call on inputs that came from the file input_path: each must be an input's, and each input there.
  * They must stay while the call's outputs are read. */
 int session_call(const session *session, int number, const char *input_path, const tensor_list *inputs);
