@@ -2,11 +2,14 @@
  * aliased inputs and outputs. */
 #include "alias_fixture.h"
 
+#include "counting_allocator.h"
+
 #include "engine/engine.h"
 #include "graph/graph.h"
 #include "network/network.h"
 #include "passes/passes.h"
 #include "plan/plan.h"
+#include <dirent.h>
 #include <unistd.h>
 
 enum { HEADS = 2, LENGTH = 8, WIDTH = 4, CACHE = HEADS * LENGTH * WIDTH, LINE = HEADS * WIDTH };
@@ -168,6 +171,47 @@ static insitu_status plan_of(const char *source, text *out) {
     return status;
 }
 
+static update_kind kind_of(const char *sizes, const char *indices, const char *row, const char *value) {
+    char source[1024];
+    plan *plan;
+    insitu_diag diag = {.struct_size = sizeof(diag)};
+    snprintf(source, sizeof(source),
+             "graph functional {\n  input %%cache: %s user 0\n  input %%row: %s user 1\n  input %%at: i64[2] user 2\n"
+             "  input %%one: i64[1] user 3\n  %%count: i64[2] = aten.arange.default(2, dtype=i64)\n"
+             "  %%other: i64[2] = aten.arange.start(1, 3, dtype=i64)\n"
+             "  %%put: %s = %s(%%cache, %s)\n  output %%put mutates %%cache\n}\n",
+             sizes, row, sizes, value, indices);
+    if (build(source, &plan, &diag) != INSITU_OK) fail_msg("%s\n%s", diag.message, source);
+    update_kind kind = plan->inputs[0].update;
+    plan_destroy(plan);
+    return kind;
+}
+
+static void caches_are_known_by_their_rows(void **state) {
+    (void)state;
+    static const char put[] = "aten.index_put.default", copy[] = "aten.index_copy.default", bhsd[] = "f32[2,3,8,4]";
+    const struct {
+        const char *sizes, *indices, *row, *target;
+        update_kind expected;
+    } cases[] = {
+        {bhsd, "indices=[%count,none,%at], values=%row", "f32[2,3,4]", put,
+         UPDATE_KV_CACHE}, /* a position a batch row */
+        {"f32[2,8,3,4]", "indices=[%count,%at], values=%row", "f32[2,3,4]", put, UPDATE_KV_CACHE}, /* bshd */
+        {bhsd, "dim=2, index=%one, source=%row", "f32[2,3,1,4]", copy, UPDATE_KV_CACHE},
+        {bhsd, "%row, dim=2, start=3, end=5", "f32[2,3,2,4]", "aten.slice_scatter.default", UPDATE_KV_CACHE},
+        {bhsd, "%row, dim=1, index=1", "f32[2,8,4]", "aten.select_scatter.default", UPDATE_KV_CACHE},
+        {bhsd, "indices=[%other,none,%at], values=%row", "f32[2,3,4]", put, UPDATE_USER}, /* other batch rows */
+        {bhsd, "indices=[%count,none,%at], values=%row, accumulate=true", "f32[2,3,4]", put, UPDATE_USER},
+        {bhsd, "dim=2, index=%at, source=%row", "f32[2,3,2,4]", copy, UPDATE_USER}, /* any two rows */
+        {bhsd, "dim=3, index=%one, source=%row", "f32[2,3,8,1]", copy, UPDATE_USER},
+        {bhsd, "%row, dim=2, start=0, end=8, step=2", "f32[2,3,4,4]", "aten.slice_scatter.default", UPDATE_USER},
+        {"f32[3,8,4]", "dim=1, index=%one, source=%row", "f32[3,1,4]", copy, UPDATE_USER},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (kind_of(cases[i].sizes, cases[i].indices, cases[i].row, cases[i].target) != cases[i].expected)
+            fail_msg("case %zu has another kind", i);
+}
+
 static void expect_plan(const char *source, insitu_status expected, const char *words) {
     text out;
     insitu_status status = plan_of(source, &out);
@@ -265,6 +309,45 @@ static void written_bytes_do_not_grow(void **state) {
         assert_int_equal(stats_of(&f).state_bytes_copied, 0);
         close_fixture(&f);
     }
+}
+
+/* Every allocation of a compilation with all options fails once. */
+static void compilations_survive_want_of_memory(void **state) {
+    (void)state;
+    char folder[] = "/tmp/insitu_cache_XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    fixture f;
+    insitu_compile_options options = new_options();
+    const insitu_mutated_input row = BY_NAME("buf_keys", "keys");
+    options.mutated_inputs = &row;
+    options.mutated_input_count = 1;
+    options.state = INSITU_STATE_CALLER;
+    options.bounds = INSITU_BOUNDS_STRICT;
+    must(&f, compile_fixture(&f, "two_caches.train.pt2", &options));
+    options.cache_dir = folder;
+    for (uint64_t n = 1;; n++) {
+        insitu_engine *engine;
+        allocation_count allocations = {.fail_at = n};
+        count_allocations(&allocations);
+        insitu_status status = insitu_program_compile(f.program, &options, &engine, &f.diag);
+        assert_true(status == INSITU_OK || (status == INSITU_NOMEM && !engine && f.diag.message[0]));
+        insitu_engine_destroy(engine);
+        insitu_diag_release(&f.diag);
+        memory_set_hooks(NULL);
+        assert_int_equal(allocations.live, 0);
+        if (allocations.calls < n) break;
+        assert_true(n < 100000);
+    }
+    close_fixture(&f);
+    DIR *directory = opendir(folder);
+    assert_non_null(directory);
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        char path[512];
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] != '.') assert_int_equal(remove(path), 0);
+    }
+    closedir(directory);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 /* ---- before a call ---- */
@@ -477,8 +560,10 @@ int main(void) {
             wrong_pairs_are_refused),
         cmocka_unit_test(unwritten_inputs_take_outputs),
         cmocka_unit_test(declared_outputs_stay_where_they_are),
+        cmocka_unit_test(compilations_survive_want_of_memory),
         ROW("row 71: a device that can't alias refuses what would be written in place, by name",
             targets_without_aliases_refuse),
+        cmocka_unit_test(caches_are_known_by_their_rows),
         ROW("row 72: a cache of any length is written in place, the same bytes for each", any_capacity_is_in_place),
         ROW("row 73: a source of another rank or size than its part is refused with both shapes",
             sources_of_other_shapes_are_refused),
