@@ -41,12 +41,13 @@ static bool is_same_tensor(const tensor_type *a, const tensor_type *b) {
     return true;
 }
 
-/* Rows of one dimension, or of one for each row of a batch. */
+/* Rows of one dimension, or of one for each row of a batch. No backend may have seen the step. */
 static int32_t axis_of_index_update(const plan *plan, const plan_step *step, const tensor_type *state) {
     const sym_pool *pool = &plan->symbols;
     const attr *dims = &step->attrs[layer_attr_index(LAYER_INDEX_UPDATE, ATTR_DIMS)];
-    const plan_operand *positions = &step->operands[1 + dims->list.count]; /* the last one */
     int64_t first, second;
+    if (dims->list.count == 0 || step->operand_count != 2 + dims->list.count) return NO_AXIS;
+    const plan_operand *positions = &step->operands[step->operand_count - 1];
     if (!is_same_tensor(&step->results[0].type, state) || !sym_constant(pool, dims->list.items[0], &first))
         return NO_AXIS;
     if (plan->storages[positions->storage].kind == STORAGE_WEIGHT) return NO_AXIS; /* always the same rows */
@@ -74,7 +75,8 @@ static int32_t position_axis(const plan *plan, uint32_t index) {
             const plan_storage *storage = &plan->storages[step->results[r].storage];
             if (storage->kind != STORAGE_STATE || storage->index != state->state_storage) continue;
             int32_t found = axis_of_write(plan, step, r, &state->type);
-            if (found == NO_AXIS || (axis != NO_AXIS && found != axis)) return NO_AXIS;
+            if (found < 0 || (uint32_t)found >= state->type.shape.rank || (axis != NO_AXIS && found != axis))
+                return NO_AXIS;
             axis = found;
         }
     }

@@ -82,6 +82,34 @@ static inline plan *make_item_position_plan(dtype position_type, bool is_bounded
     return plan;
 }
 
+/* cache (state, f32[c,8])[pos] = row, 2 <= c <= 9; output.0 = cache */
+static inline plan *make_open_size_plan(void) {
+    plan *plan = new_plan();
+    sym_pool *pool = &plan->symbols;
+    uint32_t symbol = sym_add_symbol(pool, "c", SYM_KIND_INT, 2, 9);
+    sym capacity = sym_of_symbol(pool, symbol), one = sym_int(pool, 1), width = sym_int(pool, CACHE_WIDTH);
+    plan->symbol_sources[symbol].source = SYMBOL_STATE_SIZE;
+    tensor_type position = dense_type(plan, DTYPE_I64, 1, &one);
+    tensor_type row = dense_type(plan, DTYPE_F32, 2, (sym[]){one, width});
+    tensor_type table = dense_type(plan, DTYPE_F32, 2, (sym[]){capacity, width});
+    plan_operand pos = {add_input(plan, "pos", position, false), position};
+    plan_operand source = {add_input(plan, "row", row, false), row},
+                 cache = {add_state(plan, "cache", table, NONE), table};
+    plan->outputs[plan->output_count++] = (plan_output){
+        .name = "output.0", .kind = OUTPUT_TENSOR, .operand = cache, .alias = ALIAS_STATE, .alias_index = 0};
+    plan_step *step = add_step(plan, LAYER_INDEX_UPDATE, "check", NULL, 0, &pos, 1);
+    step->kind = STEP_CHECK_INDEX;
+    step->extent = capacity;
+    plan->first_write = 1;
+    step = add_step(plan, LAYER_INDEX_UPDATE, "update", &cache, 1, (plan_operand[]){cache, source, pos}, 3);
+    set_value(step, ATTR_ACCUMULATE, sym_bool(pool, false));
+    set_value(step, ATTR_WRAP, sym_bool(pool, false));
+    set_list(plan, step, ATTR_DIMS, (sym[]){sym_int(pool, 0)}, 1);
+    step->state_written = type_bytes(plan, &row);
+    assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
+    return plan;
+}
+
 /* t = table + 1 (f32[4,8]), in output.0's storage; output.0 = t[pos.item()]: where it starts is known after t is made. */
 static inline plan *make_item_view_plan(void) {
     plan *plan = new_plan();
