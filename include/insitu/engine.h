@@ -117,6 +117,8 @@ typedef struct insitu_report_row {
     bool in_place;
     int64_t bytes_saved; /* old bytes set aside until the last check that may fail the call; not a copy */
     const char *reason;  /* of a copy: "mul_3 (model.py:41) reads the old value after the write"; else "" */
+    const char *source;  /* where the model updates it: "model.py:41, model.py:52"; "" if the program does not say */
+    const char *advice;  /* of a copy: the smallest change of the model that avoids it, where one is known; else "" */
 } insitu_report_row;
 
 INSITU_API int32_t insitu_engine_report_count(const insitu_engine *engine);

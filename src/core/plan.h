@@ -142,7 +142,9 @@ typedef struct report_row { /* the in-place report */
     const char *update;                /* "index_update dim 2" */
     sym written, moved, copied, saved; /* bytes a call */
     bool in_place;
+    const char *source; /* "model.py:41, model.py:52": where the model updates it; "" */
     const char *reason; /* of a copy: one clause that names the reader or the conflict, with its source; else "" */
+    const char *advice; /* of a copy: the smallest change of the model that avoids it, where one is known; else "" */
 } report_row;
 
 typedef struct plan {

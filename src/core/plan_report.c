@@ -81,6 +81,17 @@ static size_t cell_width(const plan *plan, const report_row *row, uint32_t colum
     return width;
 }
 
+/* What would avoid each copy, below the table. */
+static void print_advice(const plan *plan, text *out) {
+    for (uint32_t i = 0; i < plan->report_count; i++) {
+        const report_row *row = &plan->report[i];
+        if (!row->advice[0]) continue;
+        text_printf(out, "%s", row->name);
+        if (row->source[0]) text_printf(out, " (%s)", row->source);
+        text_printf(out, ": to avoid the copy, %s\n", row->advice);
+    }
+}
+
 void plan_print_report(const plan *plan, text *out) {
     static const char *const titles[COLUMNS] = {"state", "shape", "update", "bytes written/call", "verdict"};
     size_t widths[COLUMNS];
@@ -103,4 +114,5 @@ void plan_print_report(const plan *plan, text *out) {
         }
         text_printf(out, "\n");
     }
+    print_advice(plan, out);
 }

@@ -465,7 +465,8 @@ static void check_asserts_and_report(plan_checker *checker) {
     for (uint32_t i = 0; i < plan->report_count; i++) {
         const report_row *row = &plan->report[i];
         fault_at(checker, "report row %u", i);
-        if (!row->name || !row->update || !row->reason) fault(checker, "a text of it is missing");
+        if (!row->name || !row->update || !row->source || !row->reason || !row->advice)
+            fault(checker, "a text of it is missing");
         check_type(checker, &row->type, "its type");
         check_int(checker, row->written, 0, "its written bytes");
         check_int(checker, row->moved, 0, "its moved bytes");

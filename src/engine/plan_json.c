@@ -271,7 +271,9 @@ static void print_asserts_and_report(plan_writer *writer) {
         print_expression(writer, "copied", row->copied);
         print_expression(writer, "saved", row->saved);
         print_flag(writer, "in_place", row->in_place);
+        print_text(writer, "source", row->source);
         print_text(writer, "reason", row->reason);
+        print_text(writer, "advice", row->advice);
         text_printf(writer->out, "}");
     }
 }

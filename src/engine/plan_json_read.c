@@ -402,7 +402,9 @@ static insitu_status read_report(plan_reader *reader) {
         TRY(read_sym_of(reader, row, "moved", &report->moved));
         TRY(read_sym_of(reader, row, "copied", &report->copied));
         TRY(read_sym_of(reader, row, "saved", &report->saved));
+        TRY(read_text(reader, row, "source", &report->source));
         TRY(read_text(reader, row, "reason", &report->reason));
+        TRY(read_text(reader, row, "advice", &report->advice));
         report->in_place = read_flag(row, "in_place");
     }
     return INSITU_OK;

@@ -113,7 +113,9 @@ insitu_status insitu_engine_report(const insitu_engine *engine, int32_t index, i
                               .bytes_copied = texts->bytes_copied,
                               .in_place = from->in_place,
                               .bytes_saved = texts->bytes_saved,
-                              .reason = from->reason};
+                              .reason = from->reason,
+                              .source = from->source,
+                              .advice = from->advice};
     copy_struct(row, row->struct_size, &full, sizeof(full));
     return INSITU_OK;
 }
@@ -249,11 +251,9 @@ static void print_json_report(const insitu_engine *engine, text *out) {
         const engine_text_row *texts = &engine->report[i];
         text_printf(out, i ? ",\n{\"name\":" : "\n{\"name\":");
         json_print_string(out, row->name);
-        const char *const pairs[][2] = {{"type", texts->type},
-                                        {"update", row->update},
-                                        {"written", texts->written},
-                                        {"verdict", texts->verdict},
-                                        {"reason", row->reason}};
+        const char *const pairs[][2] = {
+            {"type", texts->type},   {"update", row->update}, {"written", texts->written}, {"verdict", texts->verdict},
+            {"source", row->source}, {"reason", row->reason}, {"advice", row->advice}};
         for (size_t p = 0; p < COUNT_OF(pairs); p++) {
             text_printf(out, ",\"%s\":", pairs[p][0]);
             json_print_string(out, pairs[p][1]);

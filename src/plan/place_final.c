@@ -93,77 +93,6 @@ insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, con
 
 /* ---- final values ---- */
 
-/* Why a value can't be made in the tensor's own memory: what lies between it and what computes it. */
-static insitu_status describe_layout(planner *planner, const final_value *final, const char **out_text) {
-    arena *arena = &planner->plan->arena;
-    const char *maker = "";
-    tensor_id at = final->next;
-    bool is_part = false, repeats = false;
-    for (; !tensor_is_root(planner, at);
-         at = planner_layer(planner, planner_tensor(planner, at)->view.index)->operands[0]) {
-        layer_kind kind = planner_layer(planner, planner_tensor(planner, at)->view.index)->kind;
-        is_part |= kind == LAYER_SLICE || kind == LAYER_DIAGONAL || kind == LAYER_AS_STRIDED;
-        repeats |= kind == LAYER_EXPAND || kind == LAYER_UNFOLD;
-    }
-    const char *name = network_tensor_of(planner->network, at)->name;
-    if (planner_tensor(planner, at)->fixed)
-        return arena_printf(arena, out_text, "its new value is %s of '%s'", is_part ? "a part" : "a view", name);
-    TRY(node_describe(planner, tensor_node(planner, at), &maker));
-    if (is_part) return arena_printf(arena, out_text, "its new value is a part of what %s computes", maker);
-    if (repeats) return arena_printf(arena, out_text, "its new value repeats what %s computes", maker);
-    return arena_printf(arena, out_text, "what %s computes also lies elsewhere, or in another layout", maker);
-}
-
-static insitu_status describe_conflict(planner *planner, const final_value *final, const conflict *conflict,
-                                       const char **out_text) {
-    const char *reader = "", *writer = "";
-    if (conflict->reader == NONE) return describe_layout(planner, final, out_text);
-    if (conflict->reader == planner->barrier) {
-        *out_text = "a check needs the new value before anything may be written";
-        return INSITU_OK;
-    }
-    if (conflict->reader == planner->end) {
-        *out_text = "its old value is returned, or is another tensor's new value";
-        return INSITU_OK;
-    }
-    TRY(node_describe(planner, conflict->reader, &reader));
-    if (conflict->writer != NONE) TRY(node_describe(planner, conflict->writer, &writer));
-    return arena_printf(&planner->plan->arena, out_text, "%s reads the old value after %s writes", reader, writer);
-}
-
-static bool reads_copy(const planner *planner, uint32_t node, uint32_t copy) {
-    const plan_node *n = &planner->nodes[node];
-    if (n->kind == NODE_COPY) return planner->copies[n->index]->active && planner->copies[n->index]->set_aside == copy;
-    if (n->kind != NODE_LAYER) return false;
-    for (uint32_t k = 0; k < planner_layer(planner, n->index)->operand_count; k++)
-        if (planner->layers[n->index].set_aside[k] == copy) return true;
-    return false;
-}
-
-/* The final in whose memory the tensor lies; NONE. */
-static uint32_t final_of(const planner *planner, tensor_id tensor) {
-    for (uint32_t i = 0; i < planner->final_count; i++)
-        if (planner->finals[i].place.storage == planner_tensor(planner, tensor)->storage) return i;
-    return NONE;
-}
-
-/* Old values that were set aside since the mark: each is a copy for the sake of the tensor that it is the old value of. */
-static insitu_status own_set_asides(planner *planner, uint32_t first_copy) {
-    for (uint32_t i = first_copy; i < planner->copy_count; i++) {
-        planned_copy *copy = planner->copies[i];
-        if (!copy->active || copy->purpose != COPY_SET_ASIDE) continue;
-        copy->final = final_of(planner, copy->source);
-        if (copy->final == NONE) continue;
-        const char *reader = "a later layer";
-        uint32_t node = 0;
-        while (node < planner->order.node_count && !reads_copy(planner, node, i)) node++;
-        if (node < planner->order.node_count) TRY(node_describe(planner, node, &reader));
-        TRY(arena_printf(&planner->plan->arena, &planner->finals[copy->final].reason,
-                         "%s reads the old value after the write", reader));
-    }
-    return INSITU_OK;
-}
-
 /* Bytes of old values that are set aside, or stored from results that hold them. */
 static int64_t old_bytes(planner *planner) {
     int64_t sum = planner_set_aside_bytes(planner, 0), bytes;
@@ -222,16 +151,16 @@ static insitu_status place_final(planner *planner, uint32_t index) {
     if (in_place) TRY(place_settle(planner, final->place.storage, &in_place, &conflict));
     if (in_place && planner_set_aside_bytes(planner, first_copy) <= final->bytes) {
         final->in_place = true;
-        return own_set_asides(planner, first_copy);
+        return explain_set_asides(planner, first_copy);
     }
     planner_undo(planner, mark);
     if (planner->options.no_inplace)
         final->reason = "in-place updates are switched off";
     else
-        TRY(describe_conflict(planner, final, &conflict, &final->reason));
+        TRY(explain_write_back(planner, final, &conflict));
     TRY(write_back(planner, index));
     TRY(planner_set(planner, &planner->copies[final->reader]->active, false));
-    return own_set_asides(planner, first_copy);
+    return explain_set_asides(planner, first_copy);
 }
 
 static int by_bytes(const void *a, const void *b) {

@@ -128,10 +128,10 @@ typedef struct final_value { /* a state tensor (or mutated input) and its value 
     uint32_t index; /* state or input */
     tensor_id start, next;
     plan_operand place;
-    int64_t bytes;      /* INT64_MAX if symbolic */
-    bool in_place;      /* next is computed in the tensor's own memory */
-    uint32_t reader;    /* a copy: COPY_READER */
-    const char *reason; /* why something is copied for it; NULL */
+    int64_t bytes;               /* INT64_MAX if symbolic */
+    bool in_place;               /* next is computed in the tensor's own memory */
+    uint32_t reader;             /* a copy: COPY_READER */
+    const char *reason, *advice; /* why something is copied for it, and what would avoid that; NULL */
 } final_value;
 
 typedef struct storage_plan {
@@ -248,6 +248,10 @@ MUST_CHECK insitu_status place_readers(planner *planner);
 MUST_CHECK insitu_status place_finals(planner *planner); /* state tensors and mutated inputs */
 MUST_CHECK insitu_status place_outputs(planner *planner);
 MUST_CHECK insitu_status place_rest(planner *planner);
+
+/* ---- reasons (explain.c) ---- */
+MUST_CHECK insitu_status explain_write_back(planner *planner, final_value *final, const conflict *conflict);
+MUST_CHECK insitu_status explain_set_asides(planner *planner, uint32_t first_copy);
 
 /* ---- orders (orders.c) ---- */
 void order_finals(planner *planner);

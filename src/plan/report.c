@@ -75,6 +75,32 @@ static insitu_status describe_update(planner *planner, const final_value *final,
     return status;
 }
 
+/* The places in the model of the layers that make the final value, each once, the last first. */
+static insitu_status describe_source(planner *planner, const final_value *final, const char **out_text) {
+    text places;
+    text_init(&places);
+    tensor_id tensor = final->next;
+    const char *last = "";
+    for (uint32_t links = 0, count = 0; links <= planner->network->layer_count && count < MAX_DESCRIBED; links++) {
+        tensor_id root = planner_tensor(planner, tensor)->root;
+        if (planner_tensor(planner, root)->fixed) break;
+        uint32_t index = network_tensor_of(planner->network, root)->producer.index;
+        const layer *layer = planner_layer(planner, index);
+        if (*layer->source && strcmp(layer->source, last) != 0) {
+            text_printf(&places, "%s%s", count ? ", " : "", layer->source);
+            last = layer->source;
+            count++;
+        }
+        if (!kind_has(layer->kind, TRAIT_UPDATE) && !layer_is_copy(planner, index)) break;
+        tensor = layer->operands[0];
+    }
+    insitu_status status = text_status(&places, planner->diag);
+    if (status == INSITU_OK)
+        status = arena_string(&planner->plan->arena, places.data ? places.data : "", places.size, out_text);
+    text_release(&places);
+    return status;
+}
+
 static void add_to(planner *planner, sym *sum, sym more) { *sum = sym_add(planner->pool, *sum, more); }
 
 /* Bytes of the steps that store into the final's storage; copies made for its sake; copies of its old value. */
@@ -131,8 +157,10 @@ insitu_status report_build(planner *planner) {
                                     .written = none,
                                     .moved = none,
                                     .copied = none,
-                                    .reason = ""};
+                                    .reason = "",
+                                    .advice = ""};
                 TRY(describe_update(planner, final, &row->update));
+                TRY(describe_source(planner, final, &row->source));
                 sum_steps(planner, final, row);
                 int64_t copied;
                 row->in_place = sym_constant(planner->pool, row->copied, &copied) && copied == 0;
@@ -140,6 +168,7 @@ insitu_status report_build(planner *planner) {
                 const char *reason = final->reason;
                 if (!reason) TRY(describe_parts(planner, final, &reason));
                 TRY(arena_string(&plan->arena, reason, strlen(reason), &row->reason));
+                if (final->advice) TRY(arena_string(&plan->arena, final->advice, strlen(final->advice), &row->advice));
             }
     }
     return INSITU_OK;

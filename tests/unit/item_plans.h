@@ -198,8 +198,8 @@ static inline plan *make_late_check_plan(void) {
     update->state_written = type_bytes(plan, &row);
     add_number(plan, "written", (plan_operand){written, line}, one);
     sym zero = sym_int(pool, 0);
-    plan->report[plan->report_count++] =
-        (report_row){"counter", number, "elementwise", sym_int(pool, 8), zero, zero, sym_int(pool, 8), true, ""};
+    plan->report[plan->report_count++] = (report_row){
+        "counter", number, "elementwise", sym_int(pool, 8), zero, zero, sym_int(pool, 8), true, "", "", ""};
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
     return plan;
 }

@@ -208,10 +208,10 @@ static inline plan *make_small_plan(void) {
     plan->asserts[plan->assert_count++] = (plan_assert){.condition = sym_compare(pool, SYM_NE, rows, sym_int(pool, 5)),
                                                         .message = "five is too odd",
                                                         .source = "model.py:9"};
-    plan->report[plan->report_count++] =
-        (report_row){"cache", table, "index_update dim 0", sym_int(pool, 32), zero, zero, zero, true, ""};
-    plan->report[plan->report_count++] =
-        (report_row){"history", line, "elementwise", sym_int(pool, 32), sym_int(pool, 16), zero, zero, true, ""};
+    plan->report[plan->report_count++] = (report_row){
+        "cache", table, "index_update dim 0", sym_int(pool, 32), zero, zero, zero, true, "model.py:8", "", ""};
+    plan->report[plan->report_count++] = (report_row){
+        "history", line, "elementwise", sym_int(pool, 32), sym_int(pool, 16), zero, zero, true, "", "", ""};
     plan->report[plan->report_count++] = (report_row){"bias",
                                                       line,
                                                       "slice_update",
@@ -220,7 +220,9 @@ static inline plan *make_small_plan(void) {
                                                       sym_int(pool, 16384),
                                                       zero,
                                                       false,
-                                                      "mul_3 (model.py:41) reads the old value after the write"};
+                                                      "model.py:40",
+                                                      "mul_3 (model.py:41) reads the old value after the write",
+                                                      "let mul_3 (model.py:41) read the new value"};
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
     return plan;
 }

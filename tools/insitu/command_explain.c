@@ -12,11 +12,12 @@ static const option options[] = {
 
 /* One row of the report as an object; NULL if memory is short. */
 static json_t *row_object(const insitu_report_row *row) {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b}", "name", row->name, "type", row->type,
-                     "update", row->update, "written", row->written, "verdict", row->verdict, "reason", row->reason,
-                     "bytes_written", (json_int_t)row->bytes_written, "bytes_moved", (json_int_t)row->bytes_moved,
-                     "bytes_copied", (json_int_t)row->bytes_copied, "bytes_saved", (json_int_t)row->bytes_saved,
-                     "in_place", (int)row->in_place);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b}", "name", row->name, "type",
+                     row->type, "update", row->update, "written", row->written, "verdict", row->verdict, "reason",
+                     row->reason, "source", row->source, "advice", row->advice, "bytes_written",
+                     (json_int_t)row->bytes_written, "bytes_moved", (json_int_t)row->bytes_moved, "bytes_copied",
+                     (json_int_t)row->bytes_copied, "bytes_saved", (json_int_t)row->bytes_saved, "in_place",
+                     (int)row->in_place);
 }
 
 static int print_json(const insitu_engine *engine) {
