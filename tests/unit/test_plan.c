@@ -133,7 +133,8 @@ static void the_report_is_a_table(void **state) {
                   "cache     f32[4,8]   index_update dim 0   32                   in place\n"
                   "history   f32[8]     elementwise          32                   in place (moves 16)\n"
                   "bias      f32[8]     slice_update         8*s0                 COPIED 16 KiB: mul_3 (model.py:41) "
-                  "reads the old value after the write\n");
+                  "reads the old value after the write\n"
+                  "bias (model.py:40): to avoid the copy, let mul_3 (model.py:41) read the new value\n");
     text_release(&out);
     plan_destroy(plan);
 }
