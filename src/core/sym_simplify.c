@@ -179,11 +179,11 @@ static sym make_not(sym_pool *pool, sym a) {
 static sym make_logical(sym_pool *pool, sym_op op, const sym *args, uint32_t count) {
     sym items[MAX_ARGS];
     uint32_t item_count = 0, kept = 0;
-    int64_t constant;
+    double constant;
     for (uint32_t i = 0; i < count; i++) gather(pool, op, args[i], items, &item_count);
     sym_sort(pool, items, item_count);
     for (uint32_t i = 0; i < item_count; i++) {
-        if (sym_constant(pool, items[i], &constant)) {
+        if (sym_constant_float(pool, items[i], &constant)) {
             if ((constant != 0) != (op == SYM_AND)) return sym_bool(pool, op == SYM_OR);
         } else if (kept == 0 || !sym_same(items[kept - 1], items[i]))
             items[kept++] = items[i];
