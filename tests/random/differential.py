@@ -117,6 +117,12 @@ def is_right_in_torch(pt2, program, want):
     return True
 
 
+def is_lost_cast(form, finding):
+    """Whether the decomposed program contradicts itself, because PyTorch has lost the cast of a write
+    (docs/differences.md). Its module may still compute what eager does, by chance."""
+    return form == "aten" and finding.kind == "aten: refused (FORMAT)" and ": the program records %" in finding.detail
+
+
 def check_form(library, form, pt2, program, want, path):
     """A Finding, or None; and the in-place report."""
     try:
@@ -144,10 +150,10 @@ def check(library, program, path):
     wrong, checked, reports = 0, 0, {}
     for form, pt2 in exported(program).items():
         finding, reports[form] = check_form(library, form, pt2, program, want, path)
-        if finding is not None:
-            if is_right_in_torch(pt2, program, want):
-                return finding, checked, wrong, reports
+        if finding is None:
+            checked += 1
+        elif is_lost_cast(form, finding) or not is_right_in_torch(pt2, program, want):
             wrong += 1
         else:
-            checked += 1
+            return finding, checked, wrong, reports
     return None, checked, wrong, reports

@@ -1,11 +1,12 @@
 """A program while it is being written: names with the tensors that they have in the first call, and what new lines need:
 tensors of a wanted shape, positions, masks, numbers, views."""
 import random
+from dataclasses import replace
 
 import torch
 
 from oracle import Invalid, Oracle
-from program import SIZE, Line, Program, Tensor
+from program import SIZE, WIDE, Line, Program, Tensor
 from views import view
 
 FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -24,15 +25,20 @@ class Draft:
         self.has_positions = self.random.random() < 0.6
         if self.has_positions:
             limit = self.random.choice([n for n in self.extents if n > 1])
-            shape = self.random.choice([(), (1,), (2,), (limit,)])
+            shape = self.random.choice([(), (), (1,), (2,), (limit,)])
             dtype = self.random.choice([torch.int64, torch.int64, torch.int32])
             inputs += (Tensor("k0", shape, dtype, tuple(range(len(shape))), ("positions", limit)),)
         buffers = tuple(self.new_tensor(f"b{i}", 0.0) for i in range(self.random.randint(1, 4)))
-        self.program = Program(seed, inputs, buffers, (), (), sizes, any(tensor.is_dynamic() for tensor in inputs))
+        wide = [tensor for tensor in inputs if tensor.is_dynamic()]
+        if wide and self.chance(0.6):
+            shape = tuple(WIDE if n == SIZE else n for n in wide[0].shape)
+            buffers += (replace(wide[0], name=f"b{len(buffers)}", shape=shape, order=tuple(range(len(shape)))),)
+        second = f"b{len(buffers)}" if self.chance(0.04) else ""
+        self.program = Program(seed, inputs, buffers, (), (), sizes, bool(wide), second)
         self.oracle = Oracle(self.program)
         self.oracle.begin(0)
         self.lines, self.variables, self.count = [], [], 0
-        self.states = [f"self.{buffer.name}" for buffer in buffers]
+        self.states = [f"self.{name}" for name in self.program.buffer_names()]
         self.inputs = [tensor.name for tensor in inputs if tensor.values == "numbers"]
         if self.program.is_dynamic:
             first = next(tensor for tensor in inputs if tensor.is_dynamic())
@@ -195,6 +201,11 @@ class Draft:
         if wraps and self.chance(0.3):
             chosen = [n - limit for n in chosen]
         return f"torch.tensor({chosen}, dtype=torch.int64)", count
+
+    def computed_position(self, limit):
+        """One position made of a number of the program, maybe one that a state holds; None."""
+        name = self.pick(lambda tensor: tensor.dtype in INTEGERS and tensor.numel() > 0)
+        return name and f"({name}.reshape(-1)[:1].to(torch.int64) % {limit})"
 
     def view(self, expression, is_written=False):
         return view(self, expression, is_written)

@@ -5,7 +5,7 @@ from draft import Draft
 from oracle import Invalid, Oracle
 from program import Line, without
 from reads import READS
-from writes import WRITES
+from writes import WRITES, dynamic_write
 
 
 def generate(seed):
@@ -45,6 +45,8 @@ def valid(program):
 
 def write(draft):
     make = draft.random.choices(list(WRITES), WRITES.values())[0]
+    if draft.program.is_dynamic and draft.chance(0.2):
+        make = dynamic_write
     line = make(draft)
     if line is not None and draft.add(line):
         tame(draft, line.target, line.target)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import torch
 
 NAME = re.compile(r"\bself\.b\d+|\b[xvkn]\d*\b")
+WIDE = 12  # an extent that all dynamic sizes fit in
 SIZE = 5  # the example's value of the dynamic size: no other size is 5
 
 
@@ -70,17 +71,20 @@ class Program:
     outputs: tuple
     sizes: tuple = (SIZE, SIZE, SIZE)  # the dynamic size in each call
     is_dynamic: bool = False
+    second_name: str = ""  # a buffer of that name is the first buffer
 
     def arguments(self, call):
         return [tensor.make(self.seed * 10 + call, self.sizes[call]) for tensor in self.inputs]
 
     def initial(self):
-        return {buffer.name: buffer.make(self.seed, SIZE) for buffer in self.buffers}
+        made = {buffer.name: buffer.make(self.seed, SIZE) for buffer in self.buffers}
+        return made | {self.second_name: made[self.buffers[0].name]} if self.second_name else made
 
     def source(self):
         text = ["class Model(torch.nn.Module):", "    def __init__(self):", "        super().__init__()"]
         for name, value in self.initial().items():
-            text.append(f'        self.register_buffer("{name}", {literal(value)})')
+            made = f"self.{self.buffers[0].name}" if name == self.second_name else literal(value)
+            text.append(f'        self.register_buffer("{name}", {made})')
         text += ["", f"    def forward({', '.join(['self'] + [tensor.name for tensor in self.inputs])}):"]
         text += [f"        {line.code}" for line in self.lines]
         text.append(f"        return ({''.join(name + ', ' for name in self.outputs)})")
@@ -90,6 +94,9 @@ class Program:
         scope = {"torch": torch}
         exec(self.source(), scope)
         return scope["Model"]()
+
+    def buffer_names(self):
+        return [buffer.name for buffer in self.buffers] + [self.second_name] * bool(self.second_name)
 
     def dynamic_shapes(self):
         if not self.is_dynamic:
@@ -126,7 +133,7 @@ def literal(value):
 def without(program, dropped):
     """The program without these lines, and without those that need what they define. Outputs that are left without
     a value go too."""
-    known = {tensor.name for tensor in program.inputs} | {f"self.{buffer.name}" for buffer in program.buffers}
+    known = {tensor.name for tensor in program.inputs} | {f"self.{name}" for name in program.buffer_names()}
     kept = []
     for number, line in enumerate(program.lines):
         if number not in dropped and line.uses() <= known:

@@ -63,8 +63,10 @@ def unused(program):
     for tensor in program.inputs:
         if len(program.inputs) > 1 and tensor.name not in used and tensor.name not in text:
             yield replace(program, inputs=tuple(t for t in program.inputs if t != tensor))
+    if program.second_name:
+        yield replace(program, second_name="")
     for tensor in program.buffers:
-        if f"self.{tensor.name}" not in text:
+        if f"self.{tensor.name}" not in text and not program.second_name:
             yield replace(program, buffers=tuple(t for t in program.buffers if t != tensor))
 
 

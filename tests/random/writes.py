@@ -1,7 +1,7 @@
 """Lines that write: into buffers, inputs, activations, and views of them."""
 import torch
 
-from program import SIZE, Line
+from program import SIZE, WIDE, Line
 
 
 def target(draft, wanted=lambda tensor: True):
@@ -132,6 +132,8 @@ def indexed(draft):
     positions, count = found
     if form == "index_fill_":
         return Line(f"{to}.index_fill_({dim}, {positions}, {draft.number(tensor.dtype)})", (), to, (to,), "copy")
+    if count == 1 and draft.chance(0.15):
+        positions = draft.computed_position(tensor.shape[dim]) or positions
     shape = list(tensor.shape)
     shape[dim] = count
     source = draft.operand(shape, lambda t: t.dtype == tensor.dtype, near=to)
@@ -251,20 +253,81 @@ def exchanged(draft):
 
 def dynamic_write(draft):
     """Rows of a dynamic number written to the front of a state."""
-    if not draft.program.is_dynamic:
-        return None
-    source = draft.pick(lambda tensor: SIZE in tensor.shape)
-    if source is None:
-        return None
-    shape, dtype = draft.value(source).shape, draft.value(source).dtype
-    dim = list(shape).index(SIZE)
-    wide = [12 if n == SIZE else n for n in shape]
-    fit = [name for name in draft.states if list(draft.value(name).shape) == wide and draft.value(name).dtype == dtype]
+    fit = [name for name in draft.states if WIDE in draft.value(name).shape]
     if not fit:
         return None
-    to = f"{draft.random.choice(fit)}[{':, ' * dim}{draft.choose(':n', '1:n + 1', '-n:')}]"
-    return Line(f"{to} = {source}", (), to, (source,), "copy")
+    name = draft.random.choice(fit)
+    shape, dtype = draft.value(name).shape, draft.value(name).dtype
+    source = draft.operand([SIZE if n == WIDE else n for n in shape], lambda t: t.dtype == dtype and SIZE in t.shape, near=name)
+    if source is None:
+        return None
+    to = f"{name}[{':, ' * list(shape).index(WIDE)}{draft.choose(':n', '1:n + 1', '-n:')}]"
+    return Line(assigned(draft, to, source), (), to, (source,), "copy")
+
+
+def each(draft):
+    """A write into each part of a dimension."""
+    to = target(draft, lambda tensor: is_number(tensor) and tensor.dim() > 0)
+    if to is None:
+        return None
+    tensor = draft.value(to)
+    dim = draft.random.randrange(tensor.dim())
+    if not draft.is_fixed(tensor.shape[dim]):
+        return None
+    source = draft.operand([n for k, n in enumerate(tensor.shape) if k != dim], fits(draft, tensor.dtype), near=to)
+    if source is None or draft.shares(source, to) and not source.endswith(")"):
+        return None
+    cut = draft.choose("unbind(%d)", "split(1, %d)", "tensor_split(2, %d)") % dim
+    if not cut.startswith("unbind"):
+        source = f"{source}.unsqueeze({dim})" if draft.value(source).dim() >= dim else source
+    return Line(f"for part in {to}.{cut}: part.{draft.choose('add_', 'copy_')}({source})", (), to, (to, source), "accumulate", is_apart=False)
+
+
+def exchanged_parts(draft):
+    """Two rows of one tensor change places; or all its elements, along cycles."""
+    to = target(draft, lambda tensor: tensor.dim() > 0)
+    if to is None:
+        return None
+    tensor = draft.value(to)
+    dim = draft.random.randrange(tensor.dim())
+    n = tensor.shape[dim]
+    if not draft.is_fixed(n) or n < 2:
+        return None
+    if draft.chance(0.4):
+        first, second = draft.random.sample(range(n), 2)
+        a, b = f"{to}[{':, ' * dim}{first}]", f"{to}[{':, ' * dim}{second}]"
+        return Line(f"{a}, {b} = {b}.clone(), {a}.clone()", (), to, (), "copy")
+    forms = [f"{to}.flip({dim})", f"{to}[{':, ' * dim}torch.tensor({draft.random.sample(range(n), n)})]", f"torch.roll({to}, 1, {dim})"]
+    other = draft.random.randrange(tensor.dim())
+    if tensor.shape[other] == n and other != dim:
+        forms += [f"{to}.transpose({dim}, {other}).clone()"] * 4
+    source = draft.random.choice(forms)
+    return Line(assigned(draft, to, source), (), to, (source,), "copy")
+
+
+def at_item(draft):
+    """A row at a position that the program reads out of a tensor."""
+    given = [tensor for tensor in draft.program.inputs if tensor.values not in ("numbers", "mask") and not tensor.shape]
+    to = given and target(draft, lambda tensor: tensor.dim() > 0)
+    if not to:
+        return None
+    limit, tensor = given[0].values[1], draft.value(to)
+    dims = [dim for dim, n in enumerate(tensor.shape) if draft.is_fixed(n) and n >= limit]
+    if not dims:
+        return None
+    dim = draft.random.choice(dims)
+    number = f"p{len(draft.lines)}"
+    checks = f"{number} = {given[0].name}.item(); torch._check({number} >= 0); torch._check({number} < {tensor.shape[dim]})"
+    part = draft.choose(f"{to}.narrow({dim}, {number}, 1)", f"{to}.select({dim}, {number})", f"{to}[{':, ' * dim}{number}]",
+                        f"{to}[{':, ' * dim}{number}:{number} + 1]")
+    shape = [n for k, n in enumerate(tensor.shape) if k != dim]
+    if part.startswith(f"{to}.narrow") or part.endswith("+ 1]"):
+        shape.insert(dim, 1)
+    source = draft.operand(shape, lambda t: t.dtype == tensor.dtype, near=to)
+    if source is None:
+        return None
+    return Line(f"{checks}; {part}.copy_({source})", (), to, (source,), "copy", is_apart=True)
 
 
 WRITES = {copied: 8, arithmetic: 8, unary: 5, masked: 5, indexed: 8, several_positions: 2, scattered: 4, shifted: 4,
-          reassigned: 3, exchanged: 5}
+          reassigned: 3, exchanged: 5, each: 2, exchanged_parts: 4, at_item: 3}
