@@ -57,6 +57,7 @@ class Oracle:
         self.program = program
         self.model = types.SimpleNamespace(**program.initial())
         self.errors = {}
+        self.dtypes = {}  # of each memory; None: it is read in several
         self.kept = []  # memories that errors name
 
     def begin(self, call):
@@ -95,6 +96,8 @@ class Oracle:
                 self.check_overlap(number, line, target, operands)
                 if any(operand.dtype.is_floating_point for operand in operands) and not target.dtype.is_floating_point:
                     self.check_cast(number, operands, target.dtype)
+            for tensor in operands + [target] * (target is not None):
+                self.note_dtype(number, tensor)
             magnitudes = [largest(operand) for operand in operands]
             errors = [self.error(operand) for operand in operands]
             whole = all(map(is_whole, operands))
@@ -106,6 +109,7 @@ class Oracle:
         results = [target] if target is not None else [self.value(name) for name in line.defines]
         for result in (result for result in results if isinstance(result, torch.Tensor)):
             self.check_result(number, result)
+            self.note_dtype(number, result)
             if target is None and any(storage(result) == storage(operand) for operand in operands):
                 continue
             self.set_error(number, line, result, operands, magnitudes, errors, whole)
@@ -117,8 +121,16 @@ class Oracle:
             raise Invalid(number, "depends on a rounding")
         if bound > LIMIT * max(largest(result), 1e-3) and bound:
             raise Invalid(number, "the error is too large")
-        self.kept.append(result)
+        if bound and self.dtypes[storage(result)] is None:
+            raise Invalid(number, "the bits of a number with an error are read")
         self.errors[storage(result)] = max(self.error(result), bound)
+
+    def note_dtype(self, number, tensor):
+        self.kept.append(tensor)
+        if self.dtypes.setdefault(storage(tensor), tensor.dtype) != tensor.dtype:
+            self.dtypes[storage(tensor)] = None
+            if self.error(tensor):
+                raise Invalid(number, "the bits of a number with an error are read")
 
     def check_result(self, number, result):
         if result.dtype.is_floating_point:
@@ -161,6 +173,9 @@ def spread(line, result, magnitudes, errors, count, whole):
     }
     if line.rule in bounds:
         return bounds[line.rule]
+    if line.rule == "fused":
+        total = 4 * most * most + 2 * most
+        return 0.0 if whole and not given and total < STORED.get(result.dtype, 2.0 ** 62) else given * (4 * most + 2) + 4 * epsilon(result.dtype) * total
     if line.rule not in ("sum", "mean", "product", "accumulate"):
         return None if given else 0.0  # "strict"
     total = count * most * (most if line.rule == "product" else 1.0)

@@ -149,5 +149,16 @@ def same(draft, expression, tensor, is_written):
     return expression + draft.choose(".detach()", ".view_as(" + expression + ")", ".contiguous()", f".to({tensor.dtype})", "[...]")
 
 
+BITS = {torch.float32: torch.int32, torch.int32: torch.float32, torch.float16: torch.int16, torch.int16: torch.bfloat16,
+        torch.bfloat16: torch.float16, torch.uint8: torch.int8, torch.int8: torch.uint8}
+
+
+def as_bits(draft, expression, tensor, is_written):
+    """The same bytes as another dtype; or the parts of complex numbers."""
+    if tensor.dim() and tensor.shape[-1] == 2 and tensor.dtype == torch.float32 and draft.chance(0.7):
+        return f"torch.view_as_complex({expression}){draft.choose('.real', '.imag')}"
+    return f"{expression}.view({BITS[tensor.dtype]})" if tensor.dtype in BITS and draft.chance(0.3) else None
+
+
 MAKERS, WEIGHTS = zip((sliced, 8), (selected, 5), (narrowed, 2), (permuted, 4), (unsqueezed, 2), (squeezed, 2), (reshaped, 3),
-                      (diagonal, 2), (unfolded, 2), (strided, 2), (expanded, 1), (one_part, 3), (same, 1))
+                      (diagonal, 2), (unfolded, 2), (strided, 2), (expanded, 1), (one_part, 3), (same, 1), (as_bits, 1))

@@ -329,5 +329,41 @@ def at_item(draft):
     return Line(f"{checks}; {part}.copy_({source})", (), to, (source,), "copy", is_apart=True)
 
 
+def from_itself(draft):
+    """A tensor written with what is computed from all of it."""
+    to = target(draft, lambda tensor: is_number(tensor) and tensor.dim() > 0)
+    if to is None:
+        return None
+    tensor = draft.value(to)
+    dim = draft.random.randrange(tensor.dim())
+    form, rule = draft.choose(("{}.amax({}, keepdim=True)", "strict"), ("{}.sum({}, keepdim=True)", "sum"), ("{}.cumsum({})", "sum"),
+                              ("{}.sort({})[0]", "strict"), ("{}.narrow({}, 0, 1).clone()", "copy"), ("{}.cummax({})[0]", "strict"))
+    source = form.format(to, dim)
+    if "sum" in form and not tensor.dtype.is_floating_point and tensor.dtype != torch.int64:
+        source += f".to({tensor.dtype})"
+    if draft.chance(0.6) or rule == "sum":
+        return Line(assigned(draft, to, source), (), to, (to, source), rule)
+    return Line(f"{to}.{draft.choose('sub_', 'add_')}({source})", (), to, (to, source), rule)
+
+
+def in_place_only(draft):
+    """Operators that are written in place alone, or read three tensors."""
+    to = target(draft, is_number)
+    if to is None:
+        return None
+    tensor = draft.value(to)
+    if tensor.dim() > 0 and draft.chance(0.3):
+        dim = draft.random.randrange(tensor.dim())
+        if tensor.dim() > 1 and draft.chance(0.5):
+            return Line(f"{to}.{draft.choose('tril_', 'triu_')}({draft.choose(0, 1, -1)})", (), to, (to,), "copy")
+        return Line(f"{to}.cumsum_({dim})", (), to, (to,), "sum")
+    first, second = (draft.operand(tensor.shape, lambda t: t.dtype == tensor.dtype, near=to) for _ in range(2))
+    if first is None or second is None:
+        return None
+    if tensor.dtype.is_floating_point and draft.chance(0.5):
+        return Line(f"{to}.lerp_({first}.expand({draft.sizes(tensor.shape)}), 0.5)", (), to, (to, first), "fused")
+    return Line(f"{to}.addcmul_({first}, {second}{draft.choose('', ', value=2')})", (), to, (to, first, second), "fused")
+
+
 WRITES = {copied: 8, arithmetic: 8, unary: 5, masked: 5, indexed: 8, several_positions: 2, scattered: 4, shifted: 4,
-          reassigned: 3, exchanged: 5, each: 2, exchanged_parts: 4, at_item: 3}
+          reassigned: 3, exchanged: 5, each: 2, from_itself: 5, in_place_only: 2, exchanged_parts: 4, at_item: 3}
