@@ -208,6 +208,13 @@ insitu_status convert_logsumexp(converter *c, int32_t param) {
     return finish_wide(c, result, type);
 }
 
+static insitu_status emit_scan(converter *c, op_kind op, tensor_id x, uint32_t dim, tensor_id *out) {
+    draft scan = draft_of(LAYER_SCAN);
+    draft_int(c, &scan, ATTR_DIM, dim);
+    draft_attr(&scan, ATTR_OP, attr_of_op(op));
+    return emit_on(c, &scan, x, out);
+}
+
 /* cumsum, cumprod: integers in i64 unless a dtype is given */
 insitu_status convert_scan(converter *c, int32_t param) {
     tensor_id x, result;
@@ -219,11 +226,48 @@ insitu_status convert_scan(converter *c, int32_t param) {
     shape shape = tensor_of(c, x)->shape;
     TRY(emit_cast(c, x, type, &x));
     TRY(emit_at_least_1d(c, x, &x));
-    draft scan = draft_of(LAYER_SCAN);
-    draft_int(c, &scan, ATTR_DIM, dim);
-    draft_attr(&scan, ATTR_OP, attr_of_op((op_kind)param));
-    TRY(emit_on(c, &scan, x, &result));
+    TRY(emit_scan(c, (op_kind)param, x, dim, &result));
     TRY(emit_reshape(c, result, &shape, &result));
     set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* Where the running extreme is the element itself, its position, else 0: the greatest so far is the last one's. */
+static insitu_status emit_extreme_positions(converter *c, tensor_id x, tensor_id values, uint32_t dim, tensor_id *out) {
+    const shape shape_of_x = tensor_of(c, x)->shape;
+    tensor_id here, nan, positions, zeros;
+    TRY(emit_binary(c, OP_EQ, x, values, &here));
+    if (dtype_is_float(dtype_of(c, x))) {
+        TRY(emit_unary(c, OP_ISNAN, x, &nan));
+        TRY(emit_binary(c, OP_LOGICAL_OR, here, nan, &here));
+    }
+    shape line = {.rank = shape_of_x.rank};
+    for (uint32_t i = 0; i < line.rank; i++) line.sizes[i] = i == dim ? shape_of_x.sizes[i] : sym_int(c->pool, 1);
+    TRY(emit_iota(c, DTYPE_I64, line.sizes[dim], sym_int(c->pool, 0), sym_int(c->pool, 1), &positions));
+    TRY(emit_reshape(c, positions, &line, &positions));
+    TRY(emit_expand(c, positions, &shape_of_x, &positions));
+    TRY(emit_fill(c, DTYPE_I64, &shape_of_x, sym_int(c->pool, 0), &zeros));
+    TRY(emit_where(c, here, positions, zeros, &positions));
+    return emit_scan(c, OP_CUMMAX, positions, dim, out);
+}
+
+/* cummax, cummin: values and the positions of the last of equals */
+insitu_status convert_running_extreme(converter *c, int32_t param) {
+    tensor_id x, values, positions;
+    uint32_t dim;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
+    dtype type = dtype_of(c, x);
+    shape shape = tensor_of(c, x)->shape;
+    if (type == DTYPE_U64) return convert_unsupported(c, "an order of u64");
+    if (type == DTYPE_BOOL) TRY(emit_cast(c, x, DTYPE_U8, &x));
+    TRY(emit_at_least_1d(c, x, &x));
+    TRY(emit_scan(c, (op_kind)param, x, dim, &values));
+    TRY(emit_extreme_positions(c, x, values, dim, &positions));
+    TRY(emit_cast(c, values, type, &values));
+    TRY(emit_reshape(c, values, &shape, &values));
+    TRY(emit_reshape(c, positions, &shape, &positions));
+    set_result(c, 0, values);
+    set_result(c, 1, positions);
     return INSITU_OK;
 }

@@ -38,6 +38,7 @@ class Draft:
         self.oracle = Oracle(self.program)
         self.oracle.begin(0)
         self.lines, self.variables, self.count = [], [], 0
+        self.read_only = set()  # variables that may show an element several times
         self.states = [f"self.{name}" for name in self.program.buffer_names()]
         self.inputs = [tensor.name for tensor in inputs if tensor.values == "numbers"]
         if self.program.is_dynamic:
@@ -82,6 +83,9 @@ class Draft:
         if not self.add(Line(f"{name} = {expression}", (name,), None, tuple(operands), rule, factor)):
             return None
         self.count += 1
+        repeats = any(word in expression for word in (".expand", ".unfold", ".as_strided"))
+        if repeats or any(other in expression for other in self.read_only):
+            self.read_only.add(name)
         return name
 
     def value(self, expression):

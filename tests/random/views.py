@@ -125,6 +125,9 @@ def strided(draft, expression, tensor, is_written):
     last = offset + sum((n - 1) * stride for n, stride in zip(shape, strides))
     if last >= tensor.storage_offset() + tensor.numel():
         return None
+    reached = sorted(zip(strides, shape))  # no element twice, if each stride is beyond what the smaller ones reach
+    if is_written and any(b < a * n for (a, n), (b, _) in zip(reached, reached[1:])):
+        return None
     return f"{expression}.as_strided({tuple(shape)}, {tuple(strides)}, {offset})"
 
 

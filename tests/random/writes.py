@@ -7,7 +7,7 @@ from program import SIZE, WIDE, Line
 def target(draft, wanted=lambda tensor: True):
     """An expression to write to; None if there is none."""
     names = draft.states * 4 + draft.inputs * 2 + draft.variables[-5:]
-    fit = [name for name in names if draft.value(name).numel() and wanted(draft.value(name))]
+    fit = [name for name in names if name not in draft.read_only and draft.value(name).numel() and wanted(draft.value(name))]
     if not fit:
         return None
     expression = draft.random.choice(fit)

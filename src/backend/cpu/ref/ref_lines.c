@@ -31,28 +31,44 @@ static bool lines_fit(const bound_step *step, bool same_dtype, reason *why) {
 /* ---- scan ---- */
 bool ref_scan_can_run(const bound_step *step, reason *why) {
     op_kind op = attr_op(step);
-    if (op != OP_CUMSUM && op != OP_CUMPROD) return decline(why, "the operator is not a scan");
+    if (op != OP_CUMSUM && op != OP_CUMPROD && op != OP_CUMMAX && op != OP_CUMMIN)
+        return decline(why, "the operator is not a scan");
     if (dtype_is_float(step->operands[0].dtype) != dtype_is_float(step->results[0].dtype))
         return decline(why, "it scans %s into %s", dtype_name(step->operands[0].dtype),
                        dtype_name(step->results[0].dtype));
     return lines_fit(step, false, why);
 }
 
+static double scanned(op_kind op, double total, double value) {
+    if (op == OP_CUMSUM) return total + value;
+    if (op == OP_CUMPROD) return total * value;
+    if (isnan(value)) return value;
+    if (op == OP_CUMMAX) return value >= total ? value : total;
+    return value <= total ? value : total;
+}
+
+static int64_t scanned_int(op_kind op, int64_t total, int64_t value) {
+    if (op == OP_CUMSUM) return (int64_t)((uint64_t)total + (uint64_t)value);
+    if (op == OP_CUMPROD) return (int64_t)((uint64_t)total * (uint64_t)value);
+    if (op == OP_CUMMAX) return value >= total ? value : total;
+    return value <= total ? value : total;
+}
+
 static void scan_line(const bound_step *step, int64_t dim, const char *from, char *to) {
     const bound_operand *source = &step->operands[0], *target = &step->results[0];
     int64_t size = line_size(source, dim), from_stride = line_stride(source, dim), to_stride = line_stride(target, dim);
-    bool product = attr_op(step) == OP_CUMPROD;
-    double total = product ? 1 : 0;
-    uint64_t int_total = product ? 1 : 0;
+    op_kind op = attr_op(step);
+    double total = 0;
+    int64_t int_total = 0;
     for (int64_t i = 0; i < size; i++, from += from_stride, to += to_stride) {
         if (dtype_is_float(source->dtype)) {
             double value = element_double(source->dtype, from);
-            total = product ? total * value : total + value;
+            total = i == 0 ? value : scanned(op, total, value);
             element_store_double(target->dtype, to, total);
         } else {
-            uint64_t value = (uint64_t)element_int(source->dtype, from);
-            int_total = product ? int_total * value : int_total + value;
-            element_store_int(target->dtype, to, (int64_t)int_total);
+            int64_t value = element_int(source->dtype, from);
+            int_total = i == 0 ? value : scanned_int(op, int_total, value);
+            element_store_int(target->dtype, to, int_total);
         }
     }
 }
