@@ -92,7 +92,7 @@ class Draft:
         return self.oracle.value(expression)
 
     def error(self, expression):
-        return self.oracle.error(self.value(expression))
+        return self.oracle.error_of(expression)
 
     # Choices
 

@@ -10,6 +10,8 @@ import types
 
 import torch
 
+from program import NAME
+
 # Integers up to here, and sums of them, are exact: in what PyTorch adds in, and where each partial sum is stored.
 ADDED = {torch.float64: 2.0 ** 50}
 STORED = {torch.float64: 2.0 ** 50, torch.float32: 2.0 ** 23, torch.float16: 2.0 ** 11, torch.bfloat16: 2.0 ** 8}
@@ -88,6 +90,11 @@ class Oracle:
     def error(self, tensor):
         return self.errors.get(storage(tensor), 0.0)
 
+    def error_of(self, expression):
+        """The bound of what the expression gives, which moves elements of what it names."""
+        named = [self.value(name) for name in NAME.findall(str(expression))]
+        return max((self.error(tensor) for tensor in named if isinstance(tensor, torch.Tensor)), default=0.0)
+
     def run_line(self, number, line):
         try:
             operands = [value for value in map(self.value, line.operands) if isinstance(value, torch.Tensor)]
@@ -99,14 +106,14 @@ class Oracle:
             for tensor in operands + [target] * (target is not None):
                 self.note_dtype(number, tensor)
             magnitudes = [largest(operand) for operand in operands]
-            errors = [self.error(operand) for operand in operands]
+            errors = [self.error_of(expression) for expression in line.operands]
             whole = all(map(is_whole, operands))
             exec(line.code, self.scope)
         except Invalid:
             raise
         except Exception as failure:
             raise Invalid(number, f"{type(failure).__name__}: {failure}") from failure
-        results = [target] if target is not None else [self.value(name) for name in line.defines]
+        results = [self.value(line.target)] if line.target else [self.value(name) for name in line.defines]
         for result in (result for result in results if isinstance(result, torch.Tensor)):
             self.check_result(number, result)
             self.note_dtype(number, result)
