@@ -346,7 +346,7 @@ static bool repeats(const piece *piece, uint32_t loop) {
     return fixed && piece->counts[loop] > 1;
 }
 
-/* What a layer computes once and the state holds several times: made at its first place, then moved to the others. */
+/* What the state holds several times: stored at its first place, and from there at the others. */
 static insitu_status store_repeated(assembler *assembler, const piece *piece, tensor_id *value) {
     struct piece part = *piece;
     tensor_id source;
@@ -382,9 +382,8 @@ static insitu_status add_piece(assembler *assembler, uint32_t index, tensor_id *
     tensor_id source;
     uint32_t before = find_stored(&assembler->pieces, index, piece), repeated = 0;
     bool own = piece->source.index == assembler->start.index;
-    bool computed = network_tensor_of(assembler->network, piece->source)->role == TENSOR_RESULT;
     for (uint32_t j = 0; j < piece->loops; j++) repeated += repeats(piece, j);
-    if (computed && repeated) return store_repeated(assembler, piece, value);
+    if (repeated) return store_repeated(assembler, piece, value);
     if (own && before != NONE) stored = &assembler->pieces.items[before];
     if (stored)
         TRY(add_stored(assembler, stored, stored->to_offset, stored->to, *value, &source));

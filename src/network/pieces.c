@@ -252,6 +252,46 @@ static bool ask_expand(finder *finder, const layer *layer, const piece *query) {
     return true;
 }
 
+/* Sums the steps and the first index of one dimension of the query into one of the operand. */
+static void add_dim(piece *to, uint32_t dim, const piece *from, uint32_t from_dim, int64_t times) {
+    to->base[dim] += times * from->base[from_dim];
+    for (uint32_t j = 0; j < from->loops; j++) to->steps[dim][j] += times * from->steps[from_dim][j];
+}
+
+static void clear_dim(piece *piece, uint32_t dim, int64_t base) {
+    piece->base[dim] = base;
+    for (uint32_t j = 0; j < MAX_LOOPS; j++) piece->steps[dim][j] = 0;
+}
+
+/* The last dimension runs along two of the operand's. */
+static bool ask_diagonal(finder *finder, const layer *layer, const piece *query) {
+    uint32_t dim1 = (uint32_t)layer_attr_int(finder->network, layer, ATTR_DIM1);
+    uint32_t dim2 = (uint32_t)layer_attr_int(finder->network, layer, ATTR_DIM2), rest = 0;
+    int64_t shift = layer_attr_int(finder->network, layer, ATTR_OFFSET);
+    piece asked = *query;
+    for (uint32_t k = 0; k < query->rank + 1; k++) {
+        if (k == dim1 || k == dim2) {
+            clear_dim(&asked, k, k == dim2 ? (shift > 0 ? shift : 0) : (shift < 0 ? -shift : 0));
+            add_dim(&asked, k, query, query->rank - 1, 1);
+        } else {
+            copy_dim(&asked, k, query, rest++);
+        }
+    }
+    push_for(finder, asked, layer->operands[0]);
+    return true;
+}
+
+/* The last dimension runs inside each window. */
+static bool ask_unfold(finder *finder, const layer *layer, const piece *query) {
+    uint32_t dim = (uint32_t)layer_attr_int(finder->network, layer, ATTR_DIM), last = query->rank - 1;
+    piece asked = *query;
+    clear_dim(&asked, dim, 0);
+    add_dim(&asked, dim, query, dim, layer_attr_int(finder->network, layer, ATTR_STEP));
+    add_dim(&asked, dim, query, last, 1);
+    push_for(finder, asked, layer->operands[0]);
+    return true;
+}
+
 /* ---- reshape: the row-major position, taken apart into the operand's dimensions ---- */
 
 /* A loop that runs over a whole dimension and on becomes two. */
@@ -335,6 +375,8 @@ static bool ask(finder *finder, const piece *query) {
     case LAYER_PERMUTE: return ask_permute(finder, layer, query);
     case LAYER_SLICE: return ask_slice(finder, layer, query);
     case LAYER_EXPAND: return ask_expand(finder, layer, query);
+    case LAYER_DIAGONAL: return ask_diagonal(finder, layer, query);
+    case LAYER_UNFOLD: return ask_unfold(finder, layer, query);
     case LAYER_CONCAT: return ask_concat(finder, layer, query);
     case LAYER_SLICE_UPDATE: return ask_slice_update(finder, layer, query);
     case LAYER_SHIFT_UPDATE: return ask_shift_update(finder, layer, query);

@@ -226,8 +226,24 @@ static void check_call(network *network, running *run, value *values, uint64_t s
                 fail_with(network, run, seed, network->outputs[i].name);
 }
 
-/* The network as the compiler rewrites it before it plans. */
-static network *rewrite(const network *given) {
+static void assemble_all(network *network) {
+    bool changed;
+    for (uint32_t i = 0; i < network->state_count; i++)
+        assert_int_equal(
+            network_assemble(network, network->states[i].tensor, network->states[i].next, &changed, NULL), INSITU_OK);
+    for (uint32_t i = 0; i < network->mutation_count; i++) {
+        const network_mutation *mutation = &network->mutations[i];
+        tensor_id start = network->inputs[mutation->input].tensor;
+        assert_int_equal(network_assemble(network, start, mutation->next, &changed, NULL), INSITU_OK);
+    }
+    assert_int_equal(network_read_copies(network, &changed), INSITU_OK);
+    assert_int_equal(network_compute_parts(network, NULL), INSITU_OK);
+    assert_int_equal(network_remove_dead(network, NULL), INSITU_OK);
+    assert_int_equal(network_verify(network, NULL), INSITU_OK);
+}
+
+/* The network as the compiler rewrites it before it plans; assembled: and on trial, where states are copied. */
+static network *rewrite(const network *given, bool assembled) {
     text text;
     network *network;
     text_init(&text);
@@ -238,18 +254,20 @@ static network *rewrite(const network *given) {
     assert_int_equal(network_compute_parts(network, NULL), INSITU_OK);
     assert_int_equal(network_recognise_shifts(network, NULL), INSITU_OK);
     assert_int_equal(network_remove_dead(network, NULL), INSITU_OK);
+    if (assembled) assemble_all(network);
     return network;
 }
 
 static void check_program(network *network, uint64_t seed) {
     assert_true(network->tensor_count <= MAX_TENSORS);
     value *values = calloc(network->tensor_count, sizeof *values);
-    running in_place, copied, rewritten;
+    running in_place, copied, rewritten, assembled;
     assert_int_equal(network_remove_dead(network, NULL), INSITU_OK);
     start(&in_place, network, false);
     start(&copied, network, true);
-    struct network *other = rewrite(network);
+    struct network *other = rewrite(network, false), *pieces = rewrite(network, true);
     start(&rewritten, other, false);
+    start(&assembled, pieces, false);
     for (uint32_t call = 0; call < CALLS; call++) {
         value states[4];
         for (uint32_t i = 0; i < network->input_count; i++)
@@ -260,14 +278,17 @@ static void check_program(network *network, uint64_t seed) {
         check_call(network, &in_place, values, seed);
         check_call(network, &copied, values, seed);
         check_call(network, &rewritten, values, seed);
+        check_call(network, &assembled, values, seed);
         for (uint32_t i = 0; i < network->state_count; i++) states[i] = values[network->states[i].next.index];
         for (uint32_t i = 0; i < network->state_count; i++) values[network->states[i].tensor.index] = states[i];
     }
     stop(&in_place);
     stop(&copied);
     stop(&rewritten);
+    stop(&assembled);
     free(values);
     network_destroy(other);
+    network_destroy(pieces);
     network_destroy(network);
 }
 
