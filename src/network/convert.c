@@ -175,6 +175,8 @@ static insitu_status convert_nodes(converter *c, refusals *refusals) {
 static insitu_status convert_graph(converter *c, refusals *refusals) {
     TRY(arena_array(&refusals->arena, c->graph->value_count, sizeof(tensor_id), &c->tensors));
     for (uint32_t i = 0; i < c->graph->value_count; i++) c->tensors[i] = NO_TENSOR;
+    TRY(arena_array(&refusals->arena, c->pool->symbol_count, sizeof(counted_mask), &c->counted));
+    for (uint32_t i = 0; i < c->pool->symbol_count; i++) c->counted[i] = (counted_mask){NO_TENSOR, NO_TENSOR};
     TRY(arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->inputs));
     TRY(arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->states));
     TRY(convert_inputs(c));

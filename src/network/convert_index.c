@@ -56,8 +56,10 @@ insitu_status convert_index(converter *c, int32_t param) {
     indexing at;
     TRY(take_tensor(c, "self", &x));
     TRY(take_indexing(c, x, &at));
-    if (at.mask.index != NONE) return convert_unsupported(c, "a bool mask");
-    TRY(emit_index(c, x, at.indices, at.dims, at.count, true, &result));
+    if (at.mask.index != NONE)
+        TRY(emit_masked(c, x, at.mask, at.mask_dim, &result));
+    else
+        TRY(emit_index(c, x, at.indices, at.dims, at.count, true, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }

@@ -6,13 +6,18 @@
 #include "graph/graph.h"
 #include "network/network_int.h"
 
+typedef struct counted_mask { /* whose true elements a symbol counts */
+    tensor_id mask, places;   /* NO_TENSOR: none yet */
+} counted_mask;
+
 typedef struct converter {
     const graph *graph;
     network *network;
-    sym_pool *pool;     /* the network's; the graph's expressions have the same ids in it */
-    tensor_id *tensors; /* of each value of the graph; NO_TENSOR: none yet */
-    uint32_t *inputs;   /* network input of each graph input; NONE */
-    uint32_t *states;   /* network state of each graph input; NONE */
+    sym_pool *pool;        /* the network's; the graph's expressions have the same ids in it */
+    tensor_id *tensors;    /* of each value of the graph; NO_TENSOR: none yet */
+    counted_mask *counted; /* of each symbol */
+    uint32_t *inputs;      /* network input of each graph input; NONE */
+    uint32_t *states;      /* network state of each graph input; NONE */
     const graph_node *node;
     bool strict_bounds;
     arena scratch;    /* emptied after each node */
@@ -158,6 +163,9 @@ MUST_CHECK insitu_status emit_clamp(converter *c, tensor_id x, const sym *low, c
 MUST_CHECK insitu_status take_parts(converter *c, tensor_id **out, uint32_t *out_count);
 /* x[..., index, ...] in dimension dim; indices count from the front. */
 MUST_CHECK insitu_status emit_index_dim(converter *c, tensor_id x, tensor_id index, uint32_t dim, tensor_id *out);
+/* x[..., mask, ...], the mask's dimensions from dim on; the node's result has the count as its size there
+ * (convert_nonzero.c). */
+MUST_CHECK insitu_status emit_masked(converter *c, tensor_id x, tensor_id mask, uint32_t dim, tensor_id *out);
 MUST_CHECK insitu_status emit_diagonal(converter *c, tensor_id x, uint32_t dim1, uint32_t dim2, int64_t offset,
                                        tensor_id *out);
 /* Floats stay, integers become f32. */
