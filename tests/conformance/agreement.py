@@ -72,12 +72,12 @@ class Agreement:
         self.check_same(self.copied, "--no-inplace")
 
     def check_engine(self):
-        engine = self.folder / f"{self.program.name}.insitu"
-        done = insitu("compile", self.program, "-o", engine)
+        self.engine = self.folder / f"{self.program.name}.insitu"
+        done = insitu("compile", self.program, "-o", self.engine)
         if done.returncode != 0:
             self.wrong.append(f"compile: exit {done.returncode}: {done.stderr.strip()}")
             return
-        self.check_same(Run(engine, self.calls, self.folder), "through an engine")
+        self.check_same(Run(self.engine, self.calls, self.folder), "through an engine")
 
     def read_report(self):
         """The in-place report, and that the counters of the calls agree with it."""

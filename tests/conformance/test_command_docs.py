@@ -1,4 +1,4 @@
-"""Every example of docs/command-line.md runs."""
+"""Every example of docs/command-line.md and docs/in-place.md runs."""
 import os
 import pathlib
 import re
@@ -13,9 +13,9 @@ from command import DATA, HERE, INSITU, inputs_of, program, stored
 
 class Examples(unittest.TestCase):
     def test_examples(self):
-        text = (HERE.parent.parent / "docs" / "command-line.md").read_text()
-        lines = re.findall(r"^\$ (.*)$", text, re.M)
-        self.assertGreater(len(lines), 8)
+        texts = [(HERE.parent.parent / "docs" / page).read_text() for page in ("command-line.md", "in-place.md")]
+        lines = [line for text in texts for line in re.findall(r"^\$ (.*)$", text, re.M)]
+        self.assertGreater(len(lines), 10)
         io = stored("decoder")
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)

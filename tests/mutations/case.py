@@ -98,7 +98,7 @@ def form(name, *cases):
 
 
 def case(code, state=None, states=None, where=EVERYWHERE, close=False, dynamic=None, fails=None, modules=None, tied=None, **args):
-    return Case(textwrap.dedent(code).strip(), states or {"state": state}, args, (where,) if isinstance(where, str) else where,
+    return Case(textwrap.dedent(code).strip(), {"state": state} if state else states or {}, args, (where,) if isinstance(where, str) else where,
                 close, dynamic, fails, modules or {}, tied or {})
 
 
@@ -115,9 +115,8 @@ def register(module, name, tensor):
     module.register_buffer(last, tensor)
 
 
-def function(name, arguments, code):
-    """forward(self, *arguments) of that code, whose source PyTorch finds."""
-    text = f"def forward({', '.join(['self', *arguments])}):\n{textwrap.indent(code, '    ')}\n"
+def function(name, text):
+    """forward of that text, whose lines PyTorch finds."""
     path = f"{name}.py"
     linecache.cache[path] = len(text), None, text.splitlines(True), path
     scope = {"torch": torch, "F": torch.nn.functional}
@@ -139,24 +138,28 @@ class Program:
     def state_tensors(self):
         return {name: spec.make(torch.Generator().manual_seed(7 + i)) for i, (name, spec) in enumerate(self.case.states.items())}
 
+    def text(self):
+        """The source of forward."""
+        code, arguments = self.case.code, list(self.case.args)
+        if self.where == "buffer":
+            short = [name for name in self.case.states if "." not in name]
+            code = "\n".join([*(f"{name} = self.{name}" for name in short), code])
+        else:
+            arguments = [*self.case.states, *arguments]
+        return f"def forward({', '.join(['self', *arguments])}):\n{textwrap.indent(code, '    ')}\n"
+
     def module(self):
-        case, code, arguments = self.case, self.case.code, list(self.case.args)
-        module = Holder()
+        case, module = self.case, Holder()
+        torch.manual_seed(11)
         for name, make in case.modules.items():
-            torch.manual_seed(11)
             module.add_module(name, make())
         if self.where == "buffer":
             for name, tensor in self.state_tensors().items():
                 register(module, name, tensor)
             for name, other in case.tied.items():
                 register(module, name, module.get_buffer(other))
-            short = [name for name in case.states if "." not in name]
-            code = "\n".join([*(f"{name} = self.{name}" for name in short), code])
-        else:
-            arguments = [*case.states, *arguments]
-        holder = type("Program", (Holder,), {"forward": function(self.name, arguments, code)})
-        module.__class__ = holder
-        return module.eval()
+        module.__class__ = type("Program", (Holder,), {"forward": function(self.name, self.text())})
+        return module
 
     def calls(self):
         """The arguments of each call; inputs that are states are the same tensors in all."""

@@ -11,10 +11,11 @@ docs/in-place.md, which must else be as it is there.
 """
 import argparse
 import copy
+import gc
+import logging
 import multiprocessing
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
@@ -43,7 +44,7 @@ class Result:
     """What became of one program in one form."""
 
     def __init__(self, program, form):
-        self.program, self.form = program, form
+        self.program, self.form, self.case, self.where = program.name, form, program.case.name, program.where
         self.wrong, self.refused, self.unexported, self.report = [], None, None, []
 
     @property
@@ -71,11 +72,22 @@ def values(module, program, names, mutated):
     return {name: stored_tensor(tensor) for name, tensor in {**tensors, **states}.items()}
 
 
-def export_program(program):
-    try:
-        return export(program.module(), program.calls()[0], program.dynamic(), FORMS)
-    except Exception as error:  # whatever the exporter raises
-        raise Unexported((str(error).strip() or repr(error)).splitlines()[0]) from error
+def export_forms(program, results):
+    """What PyTorch exports of the program, by form; a result of the others says why not."""
+    exported = {}
+    for result in results:
+        try:
+            exported.update(export(program.module(), program.calls()[0], program.dynamic(), [result.form]))
+        except Exception as error:  # whatever the exporter raises
+            result.unexported = (str(error).strip() or repr(error)).splitlines()[0][:200]
+    return exported
+
+
+def written_inputs(program, exported):
+    """Of a program that has no decomposed form, every input that is a state is taken to be written."""
+    if "aten" in exported:
+        return mutated_inputs(exported["aten"])
+    return set(program.case.states) if program.where == "input" else set()
 
 
 def exports_otherwise(exported, program, names, mutated, io, compare):
@@ -89,25 +101,30 @@ def exports_otherwise(exported, program, names, mutated, io, compare):
 
 def check_program(program, folder):
     from agreement import Agreement
+    from failed_call import changed_inputs
     import tensors
-    results = [Result(program.name, form) for form in FORMS]
+    results = [Result(program, form) for form in FORMS]
+    exported = export_forms(program, results)
+    if not exported:
+        return results
+    names, mutated = user_inputs(next(iter(exported.values()))), written_inputs(program, exported)
     try:
-        exported = export_program(program)
-        names, mutated = user_inputs(exported["train"]), mutated_inputs(exported["aten"])
         io = values(program.module(), program, names, mutated)
     except Unexported as error:
         for result in results:
             result.unexported = str(error)
         return results
     compare = tensors.difference if program.case.close else tensors.exact_difference
-    for result in results:
+    for result in (result for result in results if not result.unexported):
         path = folder / f"{result.name}.pt2"
         save(copy.deepcopy(exported[result.form]), path)
         try:
             agreement = Agreement(path, io, folder, compare, program.case.fails, case.CALLS)
             result.wrong, result.refused, result.report = agreement.wrong, agreement.refused, agreement.report
-        except (AssertionError, subprocess.TimeoutExpired) as error:
-            result.wrong.append(str(error))
+            if program.case.fails is not None and program.where == "input" and not agreement.refused:
+                result.wrong += changed_inputs(agreement.engine, agreement.calls[program.case.fails])
+        except Exception as error:  # one program is not to end the run
+            result.wrong.append(repr(error))
         if result.fault and exports_otherwise(exported[result.form], program, names, mutated, io, compare):
             result.wrong, result.refused, result.unexported = [], None, "PyTorch's own module differs from eager"
     check_reports(results)
@@ -115,8 +132,8 @@ def check_program(program, folder):
 
 
 def check_reports(results):
-    """Both forms give one report, save for the names of their own nodes."""
-    kept = ("name", "type", "update", "written", "bytes_written", "bytes_moved", "bytes_copied", "bytes_saved", "in_place")
+    """Both forms give one report, save for the names of their own nodes and layers."""
+    kept = ("name", "type", "written", "bytes_written", "bytes_moved", "bytes_copied", "bytes_saved", "in_place")
     train, aten = ([{key: row[key] for key in kept} for row in result.report] for result in results)
     if train != aten and not any(result.fault or result.unexported for result in results):
         results[1].wrong.append(f"the forms' reports differ: {train} and {aten}")
@@ -131,11 +148,24 @@ def check(job):
 
 
 def check_all(programs, processes):
+    found = []
     with tempfile.TemporaryDirectory(prefix="mutations") as folder:
         check((programs[0].name, folder))  # imports what export needs before the processes part
+        gc.freeze()
+        gc.set_threshold(200_000)  # exporting makes many objects, of which few are garbage
         with multiprocessing.get_context("fork").Pool(processes) as pool:
-            found = pool.map(check, [(program.name, folder) for program in programs], chunksize=4)
-    return [result for results in found for result in results]
+            for results in pool.imap(check, [(program.name, folder) for program in programs], chunksize=4):
+                show(results)
+                found += results
+    return found
+
+
+def show(results):
+    for result in results:
+        if result.fault:
+            print(f"{result.name}: {result.fault}", flush=True)
+        elif result.unexported:
+            print(f"not counted: {result.name}: {result.unexported}", flush=True)
 
 
 def write_results(path, results, stale, seconds):
@@ -161,15 +191,11 @@ def main():
     parser.add_argument("--update", action="store_true", help="write the table of docs/in-place.md")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
+    logging.disable()
     os.environ["INSITU"] = str(pathlib.Path(options.command).resolve())
     begin = time.time()
     programs = case.programs(options.patterns)
     results = check_all(programs, options.processes)
-    for result in results:
-        if result.fault:
-            print(f"{result.name}: {result.fault}")
-        elif result.unexported:
-            print(f"not counted: {result.name}: {result.unexported}")
     stale = None if options.patterns else verdicts.check_table(results, options.update)
     if stale:
         print(stale)
