@@ -139,7 +139,7 @@ static insitu_status put_before_content(planner *planner, uint32_t node, const b
     return INSITU_OK;
 }
 
-/* A layer that stores element i after reading element i of the same place; and what stores one copy and nothing else, which
+/* A layer that stores element i after reading element i of the same place, or that moves all of it; and what stores one copy and nothing else, which
  * is a move if the places overlap, and nothing if they are the same. */
 static bool may_store_over(const planner *planner, uint32_t node, const tensor_type *read, const tensor_type *written) {
     const plan_node *n = &planner->nodes[node];
@@ -148,7 +148,8 @@ static bool may_store_over(const planner *planner, uint32_t node, const tensor_t
         layer_kind kind = planner_layer(planner, n->index)->kind;
         copies =
             layer_is_copy(planner, n->index) || (kind_has(kind, TRAIT_PART) && planner->layers[n->index].takes_operand);
-        elementwise = kind_has(kind, TRAIT_ELEMENTWISE);
+        elementwise = kind_has(kind, TRAIT_ELEMENTWISE) ||
+                      (kind == LAYER_SHIFT_UPDATE && planner->layers[n->index].takes_operand);
     }
     if (copies && layout_moves(planner->pool, read, written)) return true;
     return (copies || elementwise) && layout_same(planner->pool, read, written);
@@ -184,7 +185,8 @@ static bool is_read(const planner *planner, const use *use) {
     const layer_plan *decided = &planner->layers[use->layer.index];
     if (decided->makes_view || decided->set_aside[use->operand] != NONE || decided->in_part[use->operand]) return false;
     bool taken = use->operand == 0 && decided->takes_operand;
-    return !(taken && (kind_has(layer->kind, TRAIT_UPDATE) || layer_is_copy(planner, use->layer.index)));
+    bool moves = layer->kind == LAYER_SHIFT_UPDATE; /* an element of the result is another one of the operand's */
+    return !(taken && !moves && (kind_has(layer->kind, TRAIT_UPDATE) || layer_is_copy(planner, use->layer.index)));
 }
 
 /* All reads of one tensor. */

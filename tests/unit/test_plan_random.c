@@ -306,6 +306,7 @@ static void planned_programs_compute_what_the_network_says(void **state) {
 static void planned_programs_whose_tensors_cross_do(void **state) {
     (void)state;
     check_programs(random_crossed_network);
+    check_program(random_crossed_network(48728), 48728); /* a row is stored over before a move reads it */
 }
 
 int main(void) {
