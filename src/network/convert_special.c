@@ -140,20 +140,18 @@ insitu_status convert_softshrink(converter *c, int32_t param) {
     TRY(emit_scalar_float(c, OP_LT, x, -bound, false, &below));
     TRY(emit_scalar_float(c, OP_SUB, x, bound, false, &lowered));
     TRY(emit_scalar_float(c, OP_ADD, x, bound, false, &raised));
-    TRY(emit_scalar_float(c, OP_MUL, x, 0, false, &result));
+    TRY(emit_binary(c, OP_SUB, x, x, &result)); /* 0, or NaN */
     TRY(emit_where(c, below, raised, result, &result));
     TRY(emit_where(c, above, lowered, result, &result));
     return finish_wide(c, result, type);
 }
 
-/* log(x / (1 - x)), x kept between eps and 1 - eps if that is given */
+/* log(x / (1 - x)), x kept between eps and 1 - eps if that is given; in f16 and bf16 PyTorch rounds each step */
 insitu_status convert_logit(converter *c, int32_t param) {
     (void)param;
     tensor_id x, rest, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_float(c, x, &x));
-    dtype type = dtype_of(c, x);
-    TRY(emit_wide(c, x, &x));
     if (has_arg(c, "eps")) {
         double eps;
         TRY(take_float(c, "eps", 0, &eps));
@@ -163,7 +161,8 @@ insitu_status convert_logit(converter *c, int32_t param) {
     TRY(emit_scalar_float(c, OP_SUB, x, 1, true, &rest));
     TRY(emit_binary(c, OP_DIV, x, rest, &result));
     TRY(emit_unary(c, OP_LOG, result, &result));
-    return finish_wide(c, result, type);
+    set_only_result(c, result);
+    return INSITU_OK;
 }
 
 /* sin(pi x) / (pi x), 1 at 0 */
