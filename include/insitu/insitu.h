@@ -4,8 +4,10 @@
 
 #include <insitu/context.h>
 #include <insitu/engine.h>
+#include <insitu/layers.h>
 #include <insitu/log.h>
 #include <insitu/module.h>
+#include <insitu/network.h>
 #include <insitu/program.h>
 #include <insitu/state.h>
 #include <insitu/status.h>

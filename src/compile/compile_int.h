@@ -23,7 +23,9 @@ MUST_CHECK insitu_status target_find(const char *device, const target **out_targ
 /* written: an input or a state that the program writes; NULL: it writes none. Errors: UNSUPPORTED. */
 MUST_CHECK insitu_status target_check(const target *target, const char *written, insitu_diag *diag);
 /* A number that the program's engines share, and those of other programs don't. */
-insitu_status identify_program(const graph *graph, uint64_t *out_identity, insitu_diag *diag);
+MUST_CHECK insitu_status identify_program(const graph *graph, uint64_t *out_identity, insitu_diag *diag);
+/* The same of a network that is no program's. */
+MUST_CHECK insitu_status identify_network(const network *network, uint64_t *out_identity, insitu_diag *diag);
 
 /* ---- compile_cache.c ---- */
 typedef struct cache_entry { /* of one program and one set of options */

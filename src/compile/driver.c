@@ -1,10 +1,11 @@
-/* The compile driver: a .pt2 file -> program -> graph -> network -> plan -> engine. */
+/* The compile driver: a .pt2 file -> program -> graph -> network -> plan -> engine; and networks by themselves. */
 #include "archive/archive.h"
 #include "compile/compile_int.h"
 #include "engine/engine.h"
 #include "passes/passes.h"
 #include "plan/plan.h"
 
+#include <insitu/network.h>
 #include <insitu/program.h>
 
 struct insitu_program {
@@ -126,16 +127,19 @@ static insitu_status dump_plan(const plan *plan) {
 /* ---- stages ---- */
 
 static insitu_status make_network(const archive_program *archive, const insitu_compile_options *options,
-                                  uint64_t *out_identity, network **out_network, insitu_diag *diag) {
+                                  network **out_network, insitu_diag *diag) {
     graph *graph;
+    uint64_t identity;
+    *out_network = NULL;
     TRY(graph_build(archive, &graph, diag));
     insitu_status status = dump_graph(graph, "graph", diag);
-    if (status == INSITU_OK) status = identify_program(graph, out_identity, diag);
+    if (status == INSITU_OK) status = identify_program(graph, &identity, diag);
     if (status == INSITU_OK && options->keep_values) status = passes_run_one(graph, "keep_values", diag);
     if (status == INSITU_OK) status = passes_run(graph, diag);
     if (status == INSITU_OK) status = dump_graph(graph, "graph after passes", diag);
     if (status == INSITU_OK)
         status = network_convert(graph, options->bounds == INSITU_BOUNDS_STRICT, out_network, diag);
+    if (status == INSITU_OK) (*out_network)->identity = identity;
     graph_destroy(graph);
     return status;
 }
@@ -160,6 +164,7 @@ static insitu_status shape_face(network *network, const insitu_compile_options *
 
 static insitu_status make_plan(network *network, const insitu_compile_options *options, plan **out_plan,
                                insitu_diag *diag) {
+    *out_plan = NULL;
     TRY(shape_face(network, options, diag));
     plan_options plan_options = {.no_inplace = options->no_inplace || switch_on(SWITCH_NO_INPLACE)};
     TRY(compile_plan(network, &plan_options, options->strict, out_plan, diag));
@@ -183,18 +188,30 @@ static insitu_status check_options(const insitu_compile_options *options, insitu
     return target_find(options->device, &target, diag);
 }
 
-static insitu_status compile(const archive_program *archive, const insitu_compile_options *options,
-                             insitu_engine **out_engine, insitu_diag *diag) {
-    network *network = NULL;
-    plan *plan = NULL;
-    uint64_t identity;
-    TRY(make_network(archive, options, &identity, &network, diag));
+/* Takes the network over. */
+static insitu_status make_engine(network *network, const insitu_compile_options *options, file_map *map,
+                                 insitu_engine **out_engine, insitu_diag *diag) {
+    plan *plan;
     insitu_status status = make_plan(network, options, &plan, diag);
-    if (status == INSITU_OK) plan->identity = identity;
+    if (status == INSITU_OK) plan->identity = network->identity;
     /* Folded constants lie in the network's memory until the engine has copied them. */
-    if (status == INSITU_OK) status = engine_create(plan, &archive->map, 1, out_engine, diag);
+    if (status == INSITU_OK) status = engine_create(plan, &map, map ? 1 : 0, out_engine, diag);
     network_destroy(network);
     return status;
+}
+
+static insitu_status compile(const archive_program *archive, const insitu_compile_options *options,
+                             insitu_engine **out_engine, insitu_diag *diag) {
+    network *network;
+    TRY(make_network(archive, options, &network, diag));
+    return make_engine(network, options, archive->map, out_engine, diag);
+}
+
+static insitu_status read_options(const insitu_compile_options *options, insitu_compile_options *out,
+                                  insitu_diag *diag) {
+    insitu_compile_options_init(out);
+    if (options) TRY(copy_options(out, options, options->struct_size, sizeof(*out), "compile options", diag));
+    return check_options(out, diag);
 }
 
 static insitu_status compile_cached(const archive_program *archive, const insitu_compile_options *options,
@@ -215,11 +232,58 @@ insitu_status insitu_program_compile(const insitu_program *program, const insitu
                                      insitu_engine **out_engine, insitu_diag *diag) {
     if (out_engine) *out_engine = NULL;
     if (!program || !out_engine) FAIL(diag, INSITU_ARG, "insitu_program_compile needs a program and out_engine");
-    insitu_compile_options defaults;
-    insitu_compile_options_init(&defaults);
-    if (options) TRY(copy_options(&defaults, options, options->struct_size, sizeof(defaults), "compile options", diag));
-    TRY(check_options(&defaults, diag));
-    insitu_status status = defaults.cache_dir ? compile_cached(program->archive, &defaults, out_engine, diag)
-                                              : compile(program->archive, &defaults, out_engine, diag);
+    insitu_compile_options known;
+    TRY(read_options(options, &known, diag));
+    insitu_status status = known.cache_dir ? compile_cached(program->archive, &known, out_engine, diag)
+                                           : compile(program->archive, &known, out_engine, diag);
     return diag_complete(diag, status);
+}
+
+insitu_status insitu_network_import(const insitu_program *program, const insitu_compile_options *options,
+                                    insitu_network **out_network, insitu_diag *diag) {
+    if (out_network) *out_network = NULL;
+    if (!program || !out_network) FAIL(diag, INSITU_ARG, "insitu_network_import needs a program and out_network");
+    insitu_compile_options known;
+    network *network;
+    TRY(read_options(options, &known, diag));
+    insitu_status status = make_network(program->archive, &known, &network, diag);
+    if (status == INSITU_OK) status = builder_wrap(network, program->archive->map, out_network);
+    return diag_complete(diag, status);
+}
+
+/* ---- networks ---- */
+
+static insitu_status check_network(const insitu_network *network, const insitu_compile_options *options,
+                                   insitu_diag *diag) {
+    if (options->keep_values || options->cache_dir)
+        FAIL(diag, INSITU_ARG, "compile options: %s is for programs alone, not for networks",
+             options->keep_values ? "keep_values" : "cache_dir");
+    for (uint32_t i = 0; i < network->network->record_count; i++) {
+        const weight_record *record = &network->network->records[i];
+        if (!record->data && record->size)
+            FAIL(diag, INSITU_ARG, "record %u of the network, '%s', has no bytes: insitu_network_set_record gives them",
+                 i, record->name);
+    }
+    return INSITU_OK;
+}
+
+/* Compilation changes a network, so a copy is compiled. */
+static insitu_status compile_copy(const insitu_network *network, const insitu_compile_options *options,
+                                  insitu_engine **out_engine, insitu_diag *diag) {
+    struct network *copy;
+    TRY(check_network(network, options, diag));
+    TRY(network_copy(network->network, &copy, diag));
+    insitu_status status = copy->identity ? INSITU_OK : identify_network(copy, &copy->identity, diag);
+    if (status == INSITU_OK) return make_engine(copy, options, network->map, out_engine, diag);
+    network_destroy(copy);
+    return status;
+}
+
+insitu_status insitu_network_compile(const insitu_network *network, const insitu_compile_options *options,
+                                     insitu_engine **out_engine, insitu_diag *diag) {
+    if (out_engine) *out_engine = NULL;
+    if (!network || !out_engine) FAIL(diag, INSITU_ARG, "insitu_network_compile needs a network and out_engine");
+    insitu_compile_options known;
+    TRY(read_options(options, &known, diag));
+    return diag_complete(diag, compile_copy(network, &known, out_engine, diag));
 }

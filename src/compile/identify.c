@@ -1,5 +1,5 @@
 /* Which program an engine comes from, so that a saved state finds only its own. Options, versions and machines change
- * nothing about it, and neither do comments: it is a hash of the graph as saved, without where its nodes stand in the
+ * nothing about it, and neither do comments: it is a hash of the graph as saved (of a network that was built, of the network), without where its nodes stand in the
  * source, and of the first bytes of each stored tensor, which differ wherever weights were trained otherwise. */
 #include "compile/compile_int.h"
 
@@ -21,21 +21,35 @@ static uint64_t hash_lines(const char *text, uint64_t hash) {
     return hash;
 }
 
+/* 0 would mean that it is not known. */
+static uint64_t identify(const char *text, const weight_record *records, uint32_t count) {
+    uint64_t hash = hash_lines(text, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        const weight_record *record = &records[i];
+        hash = hash_bytes(&record->size, sizeof(record->size), hash);
+        if (record->data)
+            hash = hash_bytes(record->data, record->size < SAMPLED_BYTES ? record->size : SAMPLED_BYTES, hash);
+    }
+    return hash ? hash : 1;
+}
+
 insitu_status identify_program(const graph *graph, uint64_t *out_identity, insitu_diag *diag) {
     text printed;
     text_init(&printed);
     *out_identity = 0;
     insitu_status status = graph_print(graph, &printed, diag);
-    if (status == INSITU_OK && printed.data) {
-        uint64_t hash = hash_lines(printed.data, 0);
-        for (uint32_t i = 0; i < graph->record_count; i++) {
-            const weight_record *record = &graph->records[i];
-            hash = hash_bytes(&record->size, sizeof(record->size), hash);
-            if (record->data)
-                hash = hash_bytes(record->data, record->size < SAMPLED_BYTES ? record->size : SAMPLED_BYTES, hash);
-        }
-        *out_identity = hash ? hash : 1; /* 0: not known */
-    }
+    if (status == INSITU_OK && printed.data)
+        *out_identity = identify(printed.data, graph->records, graph->record_count);
+    text_release(&printed);
+    return status;
+}
+
+insitu_status identify_network(const network *network, uint64_t *out_identity, insitu_diag *diag) {
+    text printed;
+    text_init(&printed);
+    *out_identity = 0;
+    insitu_status status = network_print(network, &printed, diag);
+    if (status == INSITU_OK) *out_identity = identify(printed.data, network->records, network->record_count);
     text_release(&printed);
     return status;
 }

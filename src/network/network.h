@@ -106,6 +106,7 @@ typedef struct network {
     plan_assert *asserts;
     uint32_t assert_count, assert_capacity;
     map names;
+    uint64_t identity; /* of the program that it is, unchanged; 0: it was built or changed by hand */
 } network;
 
 MUST_CHECK insitu_status network_create(network **out_network);
@@ -158,6 +159,8 @@ MUST_CHECK insitu_status network_infer(network *network, layer_kind kind, const 
 MUST_CHECK insitu_status network_print(const network *network, text *out, insitu_diag *diag);
 MUST_CHECK insitu_status network_parse(const char *source, network **out_network, insitu_diag *diag);
 MUST_CHECK insitu_status network_verify(network *network, insitu_diag *diag);
+/* The same network by itself, read from its text; records' bytes are shared. */
+MUST_CHECK insitu_status network_copy(const network *source, network **out_network, insitu_diag *diag);
 
 /* network -> network */
 /* index, index_update at known positions -> slices */
@@ -210,5 +213,13 @@ struct graph;
 /* strict_bounds: a slice write from which rows would be lost fails, here or in the call (BOUNDS). */
 MUST_CHECK insitu_status network_convert(const struct graph *graph, bool strict_bounds, network **out_network,
                                          insitu_diag *diag);
+
+/* The public builder's handle. */
+struct insitu_network {
+    network *network;
+    file_map *map; /* in which records of an imported program lie; NULL: none */
+};
+/* Takes the network over, also if this fails; the map is retained. */
+MUST_CHECK insitu_status builder_wrap(network *network, file_map *map, struct insitu_network **out_network);
 
 #endif

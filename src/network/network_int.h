@@ -25,6 +25,15 @@ bool layer_parse_op(layer_kind kind, const char *name, op_kind *out);
  * (layer_work.c). */
 double layer_work(const network *network, const layer *layer);
 
+/* What is known of an index tensor (index_form.c): element [i,j...] is base + i*steps[0] + j*steps[1] ... + an unknown number
+ * if is_unknown, which changes along the dimensions of varies alone. Dimensions of size 1 have step 0. */
+typedef struct index_form {
+    int64_t base, steps[MAX_RANK];
+    uint32_t varies;
+    bool is_unknown;
+} index_form;
+index_form network_index_form(const network *network, tensor_id tensor);
+
 /* ---- what passes change (rewrite.c) ---- */
 /* The layer's only result becomes that of another layer; its dtype stays. */
 MUST_CHECK insitu_status network_redefine(network *network, layer_id id, layer_kind kind, const tensor_id *operands,

@@ -133,6 +133,21 @@ static insitu_status parse_symbol(parser *p) {
     return sym_pool_status(&p->network->symbols, p->diag);
 }
 
+/* identity 00c0ffee00c0ffee */
+static insitu_status parse_identity(parser *p) {
+    enum { DIGITS = 16 };
+    uint64_t identity = 0;
+    skip_blanks(p);
+    for (int i = 0; i < DIGITS; i++) {
+        int digit = hex_digit(*p->at);
+        if (digit < 0) return expected(p, "16 hexadecimal digits");
+        identity = identity << 4 | (uint64_t)digit;
+        p->at++;
+    }
+    p->network->identity = identity;
+    return INSITU_OK;
+}
+
 /* record "w": f32, 64 bytes */
 static insitu_status parse_record(parser *p) {
     weight_record *record;
@@ -383,9 +398,10 @@ static insitu_status parse_line(parser *p) {
         const char *word;
         insitu_status (*parse)(parser *p);
     } lines[] = {
-        {"symbol ", parse_symbol},     {"record ", parse_record}, {"input ", parse_input},   {"state ", parse_state},
-        {"constant ", parse_constant}, {"buffer ", parse_buffer}, {"assert ", parse_assert}, {"next ", parse_next},
-        {"mutation ", parse_mutation}, {"output ", parse_output},
+        {"symbol ", parse_symbol}, {"record ", parse_record},     {"input ", parse_input},
+        {"state ", parse_state},   {"constant ", parse_constant}, {"buffer ", parse_buffer},
+        {"assert ", parse_assert}, {"next ", parse_next},         {"mutation ", parse_mutation},
+        {"output ", parse_output}, {"identity ", parse_identity},
     };
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         if (take(p, lines[i].word)) return lines[i].parse(p);

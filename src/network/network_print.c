@@ -1,6 +1,8 @@
-/* Network -> text, deterministic, in the order that network_parse reads: symbols, records, inputs, states, constants,
+/* Network -> text, deterministic, in the order that network_parse reads: identity, symbols, records, inputs, states, constants,
  * buffers, assertions, layers, next values, mutations, outputs. */
 #include "network/network_int.h"
+
+#include <inttypes.h>
 
 static void print_string(const char *string, text *out) {
     text_add(out, "\"", 1);
@@ -205,6 +207,7 @@ static void print_results(const network *network, text *out) {
 
 insitu_status network_print(const network *network, text *out, insitu_diag *diag) {
     text_printf(out, "network\n");
+    if (network->identity) text_printf(out, "identity %016" PRIx64 "\n", network->identity);
     print_symbols(network, out);
     print_records(network, out);
     print_inputs(network, out);

@@ -10,50 +10,53 @@ static bool has_constant_sizes(const network *network, tensor_id tensor) {
     return true;
 }
 
-static int64_t count_elements(const network *network, tensor_id tensor) {
-    const shape *shape = &network_tensor_of(network, tensor)->shape;
-    int64_t count = 1, size;
-    for (uint32_t i = 0; i < shape->rank; i++)
-        if (!sym_constant(&network->symbols, shape->sizes[i], &size) || !checked_mul(count, size, &count)) return -1;
-    return count;
-}
-
 static bool is_sequence_axis(int64_t dim) { return dim == 1 || dim == 2; }
 
-/* 0, 1, 2 ...: a layer that makes them, or a constant that has been computed. */
-static bool is_counted(const network *network, tensor_id tensor) {
-    const network_tensor *numbers = network_tensor_of(network, tensor);
-    while (numbers->role == TENSOR_RESULT) {
-        const layer *layer = network_layer_of(network, numbers->producer);
-        if (layer->kind == LAYER_IOTA)
-            return layer_attr_int(network, layer, ATTR_START) == 0 && layer_attr_int(network, layer, ATTR_STEP) == 1;
-        if (layer->kind != LAYER_RESHAPE && layer->kind != LAYER_CAST) return false;
-        numbers = network_tensor_of(network, layer->operands[0]);
-    }
-    if (numbers->role != TENSOR_CONSTANT) return false;
-    const network_constant *constant = &network->constants[numbers->index];
-    int64_t count = count_elements(network, tensor);
-    size_t size = dtype_size(numbers->dtype);
-    if (constant->record == NONE || count < 0 || (size != sizeof(int32_t) && size != sizeof(int64_t))) return false;
-    const weight_record *record = &network->records[constant->record];
-    if (!record->data || record->size != (size_t)count * size) return false;
-    for (int64_t i = 0; i < count; i++) {
-        int32_t narrow = (int32_t)i;
-        const void *expected = size == sizeof(narrow) ? (const void *)&narrow : &i;
-        if (memcmp(record->data + (size_t)i * size, expected, size) != 0) return false;
+/* The one dimension along which the rows of a write follow one another, of those that are not `batch`'s; NONE: each has one
+ * row. False if there are more, or the rows do not follow. */
+static bool find_rows(const network *network, tensor_id positions, uint32_t batch, uint32_t *out_dim) {
+    const shape *shape = &network_tensor_of(network, positions)->shape;
+    const index_form form = network_index_form(network, positions);
+    int64_t size;
+    *out_dim = NONE;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (i == batch || (sym_constant(&network->symbols, shape->sizes[i], &size) && size == 1)) continue;
+        if (*out_dim != NONE || form.steps[i] != 1 || ((form.varies >> i) & 1)) return false;
+        *out_dim = i;
     }
     return true;
 }
 
+/* Rows of the batch: 0, 1, 2 ... along one dimension, as many as there are. *out_dim NONE: there is one. */
+static bool find_batch(const network *network, tensor_id rows, int64_t batch, uint32_t *out_dim) {
+    const shape *shape = &network_tensor_of(network, rows)->shape;
+    const index_form form = network_index_form(network, rows);
+    int64_t size;
+    *out_dim = NONE;
+    if (form.is_unknown || form.base != 0) return false;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (form.steps[i] == 0) continue;
+        bool is_all = sym_constant(&network->symbols, shape->sizes[i], &size) && size == batch;
+        if (*out_dim != NONE || form.steps[i] != 1 || !is_all) return false;
+        *out_dim = i;
+    }
+    return *out_dim != NONE || batch == 1;
+}
+
+/* Several rows may not wrap: the last and the first do not follow one another. */
 static bool is_indexed_write(const network *network, const layer *layer, int64_t batch) {
     attr dims = layer_attr(layer, ATTR_DIMS);
     int64_t first, second;
+    uint32_t batch_dim = NONE, row_dim;
     if (layer_attr_int(network, layer, ATTR_ACCUMULATE)) return false;
     if (!sym_constant(&network->symbols, dims.list.items[0], &first)) return false;
-    if (dims.list.count == 1) return is_sequence_axis(first) && count_elements(network, layer->operands[2]) == 1;
-    return dims.list.count == 2 && first == 0 && sym_constant(&network->symbols, dims.list.items[1], &second) &&
-           is_sequence_axis(second) && count_elements(network, layer->operands[3]) == batch &&
-           is_counted(network, layer->operands[2]);
+    bool is_on_sequence = dims.list.count == 1 && is_sequence_axis(first);
+    if (dims.list.count == 2)
+        is_on_sequence = first == 0 && sym_constant(&network->symbols, dims.list.items[1], &second) &&
+                         is_sequence_axis(second) && find_batch(network, layer->operands[2], batch, &batch_dim);
+    tensor_id positions = layer->operands[layer->operand_count - 1];
+    if (!is_on_sequence || !find_rows(network, positions, batch_dim, &row_dim)) return false;
+    return row_dim == NONE || !layer_attr_int(network, layer, ATTR_WRAP);
 }
 
 update_kind network_update_kind(const network *network, tensor_id start, tensor_id next) {
