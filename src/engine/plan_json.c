@@ -1,5 +1,5 @@
-/* A plan as JSON text. Only the expressions that the plan uses are written, renumbered in the pool's order; reading them
- * back in that order makes equal expressions, so that writing again gives the same text.
+/* A plan as JSON text. Only the expressions that the plan uses are written, numbered as they are met, each after its
+ * arguments: equal plans give equal text, in whatever order their expressions were built.
  *
  * The body is printed twice: once to find which expressions it uses, once for good. */
 #include "engine/engine.h"
@@ -12,14 +12,42 @@ typedef struct plan_writer {
     text *out;
     const char *const *tensor_names;
     const uint64_t *hashes;
-    bitset used;
-    uint32_t *numbers; /* of each pool node in the file; valid in the second pass */
+    uint32_t *numbers; /* of each pool node in the file; NONE: not met yet */
+    uint32_t *nodes;   /* by number */
+    uint32_t *stack;
+    uint32_t node_count;
     bool is_marking;
 } plan_writer;
 
+/* The argument that has no number yet; the expression itself if all have. */
+static uint32_t next_to_number(const plan_writer *writer, uint32_t id) {
+    const sym_pool *pool = &writer->plan->symbols;
+    for (uint32_t i = 0; i < sym_arg_count(pool, (sym){id}); i++) {
+        uint32_t argument = sym_arg(pool, (sym){id}, i).id;
+        if (writer->numbers[argument] == NONE) return argument;
+    }
+    return id;
+}
+
+/* The stack holds a path of arguments: at most as many as there are nodes. */
+static void number_sym(plan_writer *writer, sym value) {
+    uint32_t depth = 0;
+    if (writer->numbers[value.id] == NONE) writer->stack[depth++] = value.id;
+    while (depth) {
+        uint32_t id = writer->stack[depth - 1], next = next_to_number(writer, id);
+        if (next != id) {
+            writer->stack[depth++] = next;
+            continue;
+        }
+        writer->numbers[id] = writer->node_count;
+        writer->nodes[writer->node_count++] = id;
+        depth--;
+    }
+}
+
 static void print_sym(plan_writer *writer, sym value) {
     if (writer->is_marking)
-        bitset_add(&writer->used, value.id);
+        number_sym(writer, value);
     else
         text_printf(writer->out, "%u", writer->numbers[value.id]);
 }
@@ -356,27 +384,20 @@ static void print_node(plan_writer *writer, sym node) {
 }
 
 static void print_nodes(plan_writer *writer) {
-    const sym_pool *pool = &writer->plan->symbols;
-    for (uint32_t id = pool->node_count; id-- > 0;) { /* arguments have smaller ids */
-        if (!bitset_has(&writer->used, id)) continue;
-        for (uint32_t i = 0; i < sym_arg_count(pool, (sym){id}); i++)
-            bitset_add(&writer->used, sym_arg(pool, (sym){id}, i).id);
-    }
     text_printf(writer->out, "],\"nodes\":[");
-    uint32_t count = 0;
-    for (uint32_t id = 0; id < pool->node_count; id++) {
-        if (!bitset_has(&writer->used, id)) continue;
-        writer->numbers[id] = count;
-        if (count++) text_printf(writer->out, ",");
-        print_node(writer, (sym){id});
+    for (uint32_t i = 0; i < writer->node_count; i++) {
+        if (i) text_printf(writer->out, ",");
+        print_node(writer, (sym){writer->nodes[i]});
     }
     text_printf(writer->out, "]");
 }
 
 static insitu_status print_plan(plan_writer *writer, arena *scratch) {
     uint32_t node_count = writer->plan->symbols.node_count;
-    TRY(bitset_create(scratch, node_count, &writer->used));
     TRY(arena_array(scratch, node_count, sizeof(uint32_t), &writer->numbers));
+    TRY(arena_array(scratch, node_count, sizeof(uint32_t), &writer->nodes));
+    TRY(arena_array(scratch, node_count, sizeof(uint32_t), &writer->stack));
+    for (uint32_t i = 0; i < node_count; i++) writer->numbers[i] = NONE;
     text *out = writer->out, dropped;
     text_init(&dropped);
     writer->out = &dropped;

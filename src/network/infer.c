@@ -199,6 +199,9 @@ insitu_status network_infer(network *network, layer_kind kind, const tensor_id *
                        .results = out_results,
                        .diag = diag};
     for (uint32_t i = 0; i < info->results; i++) out_results[i] = (inferred){.dtype = DTYPE_BOOL};
+    if (info->max_operands == NONE && operand_count < info->min_operands)
+        return infer_fail(&call, INSITU_ARG, "%u operands where at least %u were expected", operand_count,
+                          info->min_operands);
     if (operand_count < info->min_operands || operand_count > info->max_operands) {
         return infer_fail(&call, INSITU_ARG, "%u operands where %u to %u were expected", operand_count,
                           info->min_operands, info->max_operands);

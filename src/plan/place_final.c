@@ -71,7 +71,8 @@ static insitu_status set_aside(planner *planner, const conflict *conflict, bool 
     for (uint32_t i = 0; i < layer->operand_count; i++) {
         const layer_plan *decided = &planner->layers[reader->index];
         bool taken = i == 0 && decided->takes_operand && kind_has(layer->kind, TRAIT_UPDATE);
-        if (layer->operands[i].index != conflict->tensor || taken || decided->in_part[i] || decided->set_aside[i] != NONE)
+        if (layer->operands[i].index != conflict->tensor || taken || decided->in_part[i] ||
+            decided->set_aside[i] != NONE)
             continue;
         TRY(planner_set(planner, &decided->set_aside[i], copy));
         *out_done = true;

@@ -229,8 +229,8 @@ static void check_call(network *network, running *run, value *values, uint64_t s
 static void assemble_all(network *network) {
     bool changed;
     for (uint32_t i = 0; i < network->state_count; i++)
-        assert_int_equal(
-            network_assemble(network, network->states[i].tensor, network->states[i].next, &changed, NULL), INSITU_OK);
+        assert_int_equal(network_assemble(network, network->states[i].tensor, network->states[i].next, &changed, NULL),
+                         INSITU_OK);
     for (uint32_t i = 0; i < network->mutation_count; i++) {
         const network_mutation *mutation = &network->mutations[i];
         tensor_id start = network->inputs[mutation->input].tensor;

@@ -44,6 +44,11 @@ static void update_run(dtype type, op_kind op, char *to, int64_t to_stride, cons
     }
 }
 
+/* Elements of any dtype are replaced; new ones are combined with old ones where the reference computes with them. */
+static bool can_combine(dtype type, reason *why) {
+    return (CLASS_WIDE >> type) & 1 ? true : decline(why, "it does not compute with the dtype");
+}
+
 /* True if the result is operand 0: same memory, sizes and strides. */
 static bool is_in_place(const bound_step *step, reason *why) {
     const bound_operand *x = &step->operands[0], *r = &step->results[0];
@@ -60,6 +65,7 @@ static bool is_in_place(const bound_step *step, reason *why) {
 bool ref_index_update_can_run(const bound_step *step, reason *why) {
     index_layout layout;
     if (step->operands[1].dtype != step->operands[0].dtype) return decline(why, "the dtypes differ");
+    if (attr_int(step, ATTR_ACCUMULATE, 0) && !can_combine(step->operands[0].dtype, why)) return false;
     return is_in_place(step, why) && index_layout_read(step, &step->operands[0], &step->operands[1], 2, &layout, why);
 }
 
@@ -90,6 +96,7 @@ void ref_index_update(const kernel_call *call) {
 bool ref_scatter_update_can_run(const bound_step *step, reason *why) {
     op_kind op = attr_op(step);
     if (op >= OP_COUNT || op_group_of(op) != OPS_UPDATE) return decline(why, "the operator is not an update");
+    if (op != OP_ASSIGN && !can_combine(step->operands[0].dtype, why)) return false;
     if (!fits_i64(step->operands[0].dtype, op, why)) return false;
     return is_in_place(step, why) && lines_of_index_fit(step, &step->operands[2], &step->operands[1], why);
 }
