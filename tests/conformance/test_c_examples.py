@@ -1,4 +1,4 @@
-"""The C programs of README.md and docs/c-api.md: they run, and print what the pages say."""
+"""The C programs of README.md, docs/c-api.md and docs/examples.md: they run, and print what the pages say."""
 import os
 import pathlib
 import subprocess
@@ -29,11 +29,18 @@ class Pages(unittest.TestCase):
         self.assertEqual(done.stdout, "".join(blocks(page, "text")))
 
     def test_c_api(self):
-        done = self.run_example("INSITU_C_API_EXAMPLE", program("decoder"), self.folder / "engine", self.folder / "state")
+        done = self.run_example("INSITU_C_API_EXAMPLE", program("decoder"), self.folder / "engine", self.folder / "state",
+                                self.folder / "cache")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         page = (HERE.parent.parent / "docs" / "c-api.md").read_text()
         self.assertEqual(done.stdout, "".join(blocks(page, "text")))
         self.assertEqual(len(tensors.read(self.folder / "state")), 4)
+
+    def test_network_kv(self):
+        done = self.run_example("INSITU_NETWORK_KV")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        page = (HERE.parent.parent / "docs" / "examples.md").read_text()
+        self.assertEqual(done.stdout, "".join(blocks(page, "text")))
 
     def test_readme(self):
         """The tokens that examples/decode.c finds after the same first one."""

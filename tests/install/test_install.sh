@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs a build to a temporary prefix, looks at what the libraries export, and builds and runs a user's program with
+# Installs a build to a temporary prefix, compares what the libraries export with the lists beside this script (a function
+# that is added or taken away is a line of theirs), and builds and runs a user's program with
 # pkg-config (shared and static) and with find_package.
 # usage: test_install.sh BUILD_FOLDER C_COMPILER
 set -eu
@@ -16,10 +17,12 @@ export PKG_CONFIG_PATH="$pc_folder"
 export LD_LIBRARY_PATH="$lib_folder"
 
 for library in insitu insitu_runtime; do
-    foreign=$(nm -D --defined-only "$lib_folder/lib$library.so" | awk '{print $3}' | grep -v '^insitu_' || true)
-    [ -z "$foreign" ] || { echo "lib$library.so exports:" $foreign; exit 1; }
-    foreign=$(nm -g --defined-only "$lib_folder/lib$library.a" | awk 'NF == 3 {print $3}' | grep -v '^insitu_' || true)
-    [ -z "$foreign" ] || { echo "lib$library.a has global names:" $foreign; exit 1; }
+    nm -D --defined-only "$lib_folder/lib$library.so" | awk '{print $3}' | LC_ALL=C sort >"$prefix/$library.so.symbols"
+    nm -g --defined-only "$lib_folder/lib$library.a" | awk 'NF == 3 {print $3}' | LC_ALL=C sort >"$prefix/$library.a.symbols"
+    for kind in so a; do
+        diff -u "$here/$library.symbols" "$prefix/$library.$kind.symbols" ||
+            { echo "lib$library.$kind exports something else than $library.symbols"; exit 1; }
+    done
 
     # shellcheck disable=SC2046 # flags are words
     "$compiler" -std=c11 "$here/consumer/main.c" -o "$prefix/shared" $(pkg-config --cflags --libs $library)
