@@ -8,8 +8,11 @@
  * What each can fail with, beside what it says itself: ARG (a value of another network or none, a dtype that the layer does
  * not take, two dtypes where one is needed, an attribute out of its range, an op that is not there), SHAPE (a rank or sizes
  * that do not fit), UNSUPPORTED (more than INSITU_MAX_RANK dimensions), NOMEM. The sentence names the kind of layer and its
- * operands' types. Sizes that depend on symbols and are not known to fit are checked when the network runs, before anything
- * is written. A call that fails changes nothing. */
+ * operands' types. A call that fails changes nothing.
+ *
+ * Sizes that depend on symbols and are not known to fit are checked when the network runs, before anything is written: where
+ * they do not, the call fails with ASSERT, and where a slice's start or end lies outside with BOUNDS.
+ */
 #ifndef INSITU_LAYERS_H
 #define INSITU_LAYERS_H
 

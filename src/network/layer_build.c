@@ -116,6 +116,14 @@ void build_ints(layer_build *build, attr_id id, uint32_t count, const int64_t *v
         items[i] = sym_int(&build->network->network->symbols, values ? values[i] : otherwise);
 }
 
+/* What must hold when the network runs: where a slice's positions may be too large, that is a matter of bounds. */
+static void mark_bounds(const layer_build *build, uint32_t first_assert) {
+    network *network = build->network->network;
+    if (layer_attr_index(build->kind, ATTR_END) == NONE) return;
+    for (uint32_t i = first_assert; i < network->assert_count; i++)
+        network->asserts[i].is_bounds = sym_op_of(&network->symbols, network->asserts[i].condition) != SYM_EQ;
+}
+
 insitu_status build_close(layer_build *build, insitu_value *out_first, insitu_value *out_second) {
     if (build->status != INSITU_OK) return diag_complete(build->diag, build->status);
     network *network = build->network->network;
@@ -129,6 +137,7 @@ insitu_status build_close(layer_build *build, insitu_value *out_first, insitu_va
         network->assert_count = asserts; /* what inference required before it failed */
         return diag_complete(build->diag, status);
     }
+    mark_bounds(build, asserts);
     network->identity = 0;
     if (out_first) *out_first = value_of(results[0]);
     if (out_second) *out_second = value_of(results[1]);

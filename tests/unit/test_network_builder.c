@@ -1,5 +1,6 @@
 /* The public network builder but for its layers: what goes in and out, symbols, states, text, records, compile options, and
  * programs imported, printed and read back. Each error comes from the call that causes it, and leaves the network as it was. */
+#include "counting_allocator.h"
 #include "network_fixture.h"
 
 #include <dirent.h>
@@ -192,7 +193,9 @@ static void states_are_written_in_place(void **state) {
     assert_true(insitu_engine_input_is_written(engine, "x"));
     assert_int_equal(call(b, context, kept, x, 2, 3), INSITU_ASSERT);
     assert_non_null(strstr(b->diag.message, "an even position"));
-    assert_true(call(b, context, kept, x, 4, 6) != INSITU_OK); /* rows 6 to 10 of 8 */
+    float four[4] = {0};
+    assert_int_equal(call(b, context, kept, four, 4, 6), INSITU_BOUNDS); /* rows 6 to 10 of 8 */
+    assert_non_null(strstr(b->diag.message, "at + s is more than 8"));
     assert_memory_equal(ring.data, FLOATS(7, 7, 7, 7, 1, 2, 7, 7), 32);
     assert_memory_equal(x, FLOATS(2, 4), 8);
     insitu_state_destroy(kept);
@@ -301,6 +304,62 @@ static void a_network_is_compiled_twice(void **state) {
     insitu_text_free(after);
     insitu_text_free(texts[0]);
     insitu_text_free(texts[1]);
+}
+
+/* ---- memory ---- */
+
+#define TRY_CALL(call)                                                                                                 \
+    do {                                                                                                               \
+        insitu_status called = (call);                                                                                 \
+        if (called != INSITU_OK) return called;                                                                        \
+    } while (0)
+
+/* A cache that is state, printed, read back and compiled. */
+static insitu_status make_all(insitu_network *n, insitu_network **out_read, char **out_text, insitu_engine **out_engine,
+                              insitu_diag *diag) {
+    const insitu_number sizes[4] = {insitu_int(1), insitu_int(2), insitu_int(4), insitu_int(2)};
+    insitu_number rows[4] = {sizes[0], sizes[1], sizes[0], sizes[3]};
+    const float initial[16] = {1};
+    insitu_value cache, update, at, updated;
+    TRY_CALL(insitu_network_add_symbol(n, "s", 1, 4, &rows[2], diag));
+    TRY_CALL(insitu_network_add_state(n, "cache", F32, 4, sizes, initial, sizeof(initial), &cache, diag));
+    TRY_CALL(insitu_network_add_input(n, "update", F32, 4, rows, &update, diag));
+    TRY_CALL(insitu_network_add_input(n, "at", I64, 1, sizes, &at, diag));
+    TRY_CALL(insitu_network_add_kv_cache_update(n, cache, update, at, INSITU_CACHE_BHSD, &updated, diag));
+    TRY_CALL(insitu_network_set_name(n, updated, "updated", diag));
+    TRY_CALL(insitu_network_assign(n, cache, updated, diag));
+    TRY_CALL(insitu_network_mark_output(n, updated, "cache", diag));
+    TRY_CALL(insitu_network_print(n, out_text, diag));
+    TRY_CALL(insitu_network_parse(*out_text, out_read, diag));
+    TRY_CALL(insitu_network_set_record(*out_read, 0, initial, sizeof(initial), diag));
+    return insitu_network_compile(*out_read, NULL, out_engine, diag);
+}
+
+/* Whichever allocation fails, the call says so, and all memory is given back. */
+static void every_allocation_may_fail(void **state) {
+    built *b = *state;
+    insitu_status status = INSITU_NOMEM;
+    for (uint64_t fail_at = 1; status != INSITU_OK; fail_at += 1 + fail_at / 64) {
+        allocation_count count = {.fail_at = fail_at};
+        insitu_network *made = NULL, *read = NULL;
+        insitu_engine *engine = NULL;
+        char *text = NULL;
+        count_allocations(&count);
+        status = insitu_network_create(&made, &b->diag);
+        if (status == INSITU_OK) status = make_all(made, &read, &text, &engine, &b->diag);
+        if (status != INSITU_OK) {
+            assert_int_equal(status, INSITU_NOMEM);
+            assert_true(strlen(b->diag.message) > 8);
+        }
+        insitu_engine_destroy(engine);
+        insitu_network_destroy(read);
+        insitu_network_destroy(made);
+        insitu_text_free(text);
+        insitu_diag_release(&b->diag);
+        memory_set_hooks(NULL);
+        assert_int_equal(count.live, 0);
+        assert_true(fail_at < 100000);
+    }
 }
 
 /* ---- text ---- */
@@ -426,6 +485,40 @@ static void imported_programs_change(void **state) {
     insitu_text_free(after);
 }
 
+/* The values of nodes, and writes that would lose rows, are the import's to keep and refuse. */
+static void import_heeds_its_options(void **state) {
+    built *b = *state;
+    insitu_program *program;
+    insitu_network *network;
+    insitu_engine *direct, *imported;
+    insitu_compile_options options;
+    char *texts[2];
+    insitu_compile_options_init(&options);
+    options.keep_values = true;
+    options.bounds = INSITU_BOUNDS_STRICT;
+    must(b, insitu_program_load(DATA "buffer_slice.train.pt2", &program, &b->diag));
+    must(b, insitu_program_compile(program, &options, &direct, &b->diag));
+    must(b, insitu_network_import(program, &options, &network, &b->diag));
+    must(b, insitu_network_compile(network, NULL, &imported, &b->diag));
+    assert_true(insitu_engine_output_count(imported) > 2);
+    must(b, insitu_engine_print(direct, "plan", &texts[0], &b->diag));
+    must(b, insitu_engine_print(imported, "plan", &texts[1], &b->diag));
+    assert_string_equal(texts[0], texts[1]);
+    insitu_text_free(texts[0]);
+    insitu_text_free(texts[1]);
+    insitu_engine_destroy(direct);
+    insitu_engine_destroy(imported);
+    insitu_network_destroy(network);
+    insitu_program_destroy(program);
+    options.struct_size = 0;
+    must(b, insitu_program_load(DATA "unsupported.train.pt2", &program, &b->diag));
+    REFUSED(insitu_network_import(program, &options, &network, &b->diag), INSITU_ARG, "struct_size 0");
+    REFUSED(insitu_network_import(program, NULL, &network, &b->diag), INSITU_UNSUPPORTED, "aten.fft_fft.default");
+    assert_null(network);
+    assert_true(b->diag.row_count == 2);
+    insitu_program_destroy(program);
+}
+
 static void bad_text_and_records(void **state) {
     built *b = *state;
     insitu_network *read;
@@ -460,6 +553,8 @@ int main(void) {
         CASE(imported_programs_read_back),
         CASE(imported_programs_change),
         CASE(bad_text_and_records),
+        CASE(import_heeds_its_options),
+        CASE(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
