@@ -264,7 +264,7 @@ static insitu_status check_network(const insitu_network *network, const insitu_c
             FAIL(diag, INSITU_ARG, "record %u of the network, '%s', has no bytes: insitu_network_set_record gives them",
                  i, record->name);
     }
-    return INSITU_OK;
+    return network->network->identity ? INSITU_OK : network_check_symbols(network->network, diag);
 }
 
 /* Compilation changes a network, so a copy is compiled. */

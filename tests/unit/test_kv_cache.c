@@ -290,6 +290,92 @@ static void only_the_rows_are_touched(void **state) {
     close_fixture(&f);
 }
 
+/* ---- which other writes have its kind ---- */
+
+typedef struct built_write {
+    insitu_network *network;
+    insitu_diag diag;
+} built_write;
+
+static void ok(const built_write *b, insitu_status status) {
+    if (status != INSITU_OK) fail_msg("%s: %s", insitu_status_name(status), b->diag.message);
+}
+
+typedef struct write {
+    int64_t rows, step, start, batch_step; /* rows of the batch: 0, batch_step, ... */
+    bool is_dim_alone, unknown_rows, wrap, accumulate, shifted;
+    insitu_alias_kind kind;
+} write;
+
+/* A tensor of the index's sizes [2,rows] or [rows]: start + step*t, or what an input holds; or 0, batch_step, .. by batch. */
+static insitu_value indices_of(built_write *b, const write *w, bool is_batch) {
+    insitu_number flat[2] = {insitu_int(is_batch ? 2 : 1), insitu_int(is_batch ? 1 : w->rows)},
+                  full[2] = {insitu_int(2), insitu_int(w->rows)};
+    insitu_value line;
+    insitu_number count = is_batch ? insitu_int(2) : insitu_int(w->rows);
+    if (!is_batch && w->unknown_rows)
+        ok(b, insitu_network_add_input(b->network, "at", INSITU_DTYPE_I64, 1, &count, &line, &b->diag));
+    else
+        ok(b, insitu_network_add_iota(b->network, INSITU_DTYPE_I64, count, insitu_int(is_batch ? 0 : w->start),
+                                      insitu_int(is_batch ? w->batch_step : w->step), &line, &b->diag));
+    if (!is_batch && w->shifted) { /* by a number that is only known in the call */
+        insitu_number one = insitu_int(1);
+        insitu_value by;
+        ok(b, insitu_network_add_input(b->network, "by", INSITU_DTYPE_I64, 1, &one, &by, &b->diag));
+        ok(b, insitu_network_add_expand(b->network, by, 1, &count, &by, &b->diag));
+        ok(b, insitu_network_add_binary(b->network, "add", by, line, &line, &b->diag));
+    }
+    if (w->is_dim_alone) return line;
+    ok(b, insitu_network_add_reshape(b->network, line, 2, flat, &line, &b->diag));
+    ok(b, insitu_network_add_expand(b->network, line, 2, full, &line, &b->diag));
+    return line;
+}
+
+static insitu_alias_kind kind_of(const write *w) {
+    built_write b;
+    insitu_engine *engine;
+    insitu_value cache, source, indices[2], updated;
+    const int32_t both[2] = {0, 1}, one[1] = {1};
+    insitu_number sizes[4] = {insitu_int(2), insitu_int(16), insitu_int(3), insitu_int(4)}, part[4];
+    memcpy(part, sizes, sizeof(part));
+    part[1] = insitu_int(w->rows);
+    insitu_diag_init(&b.diag);
+    ok(&b, insitu_network_create(&b.network, &b.diag));
+    ok(&b, insitu_network_add_input(b.network, "cache", INSITU_DTYPE_F32, 4, sizes, &cache, &b.diag));
+    ok(&b, insitu_network_add_input(b.network, "source", INSITU_DTYPE_F32, 4, part, &source, &b.diag));
+    if (!w->is_dim_alone) indices[0] = indices_of(&b, w, true);
+    indices[!w->is_dim_alone] = indices_of(&b, w, false);
+    ok(&b,
+       insitu_network_add_index_update(b.network, cache, source, w->is_dim_alone ? 1 : 2, w->is_dim_alone ? one : both,
+                                       indices, w->accumulate, w->wrap, &updated, &b.diag));
+    ok(&b, insitu_network_assign(b.network, cache, updated, &b.diag));
+    ok(&b, insitu_network_compile(b.network, NULL, &engine, &b.diag));
+    insitu_alias alias = {.struct_size = sizeof(alias)};
+    ok(&b, insitu_engine_alias(engine, 0, &alias, &b.diag));
+    insitu_engine_destroy(engine);
+    insitu_network_destroy(b.network);
+    return alias.kind;
+}
+
+static void rows_that_follow_one_another(void **state) {
+    (void)state;
+    static const write writes[] = {
+        {.rows = 3, .step = 1, .batch_step = 1, .shifted = true, .kind = INSITU_ALIAS_KV_CACHE_UPDATE},
+        {.rows = 3, .step = 1, .is_dim_alone = true, .shifted = true, .kind = INSITU_ALIAS_KV_CACHE_UPDATE},
+        {.rows = 1, .unknown_rows = true, .is_dim_alone = true, .wrap = true, .kind = INSITU_ALIAS_KV_CACHE_UPDATE},
+        {.rows = 1, .unknown_rows = true, .batch_step = 1, .wrap = true, .kind = INSITU_ALIAS_KV_CACHE_UPDATE},
+        {.rows = 3, .step = 2, .batch_step = 1, .shifted = true, .kind = INSITU_ALIAS_USER},
+        {.rows = 3, .step = -1, .start = 2, .is_dim_alone = true, .shifted = true, .kind = INSITU_ALIAS_USER},
+        {.rows = 3, .unknown_rows = true, .batch_step = 1, .kind = INSITU_ALIAS_USER},
+        {.rows = 3, .unknown_rows = true, .is_dim_alone = true, .kind = INSITU_ALIAS_USER},
+        {.rows = 3, .step = 1, .batch_step = 0, .shifted = true, .kind = INSITU_ALIAS_USER},
+        {.rows = 3, .step = 1, .batch_step = 1, .shifted = true, .wrap = true, .kind = INSITU_ALIAS_USER},
+        {.rows = 3, .step = 1, .batch_step = 1, .shifted = true, .accumulate = true, .kind = INSITU_ALIAS_USER},
+    };
+    for (size_t i = 0; i < COUNT_OF(writes); i++)
+        if (kind_of(&writes[i]) != writes[i].kind) fail_msg("write %zu has the other kind", i);
+}
+
 /* ---- what it refuses ---- */
 
 static insitu_value input(insitu_network *network, const char *name, insitu_dtype type, int32_t ndim,
@@ -357,11 +443,9 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_dtypes_layouts_and_indices),
-        cmocka_unit_test(edges),
-        cmocka_unit_test(out_of_range_changes_nothing),
-        cmocka_unit_test(only_the_rows_are_touched),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(all_dtypes_layouts_and_indices), cmocka_unit_test(edges),
+        cmocka_unit_test(out_of_range_changes_nothing),   cmocka_unit_test(only_the_rows_are_touched),
+        cmocka_unit_test(rows_that_follow_one_another),   cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

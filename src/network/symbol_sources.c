@@ -1,0 +1,75 @@
+/* Where the values of a network's symbols come from: the size of an input or a state that is the symbol itself, an input that
+ * is a number, an item layer. One that is used must have a source. */
+#include "network/network_int.h"
+
+typedef struct sources {
+    const network *network;
+    bitset known; /* by symbol */
+} sources;
+
+static void add_source(sources *sources, sym value) {
+    uint32_t symbol = sym_symbol_index(&sources->network->symbols, value);
+    if (symbol != NONE) bitset_add(&sources->known, symbol);
+}
+
+static void find_sources(sources *sources) {
+    const network *network = sources->network;
+    for (uint32_t i = 0; i < network->tensor_count; i++) {
+        const network_tensor *tensor = &network->tensors[i];
+        if (tensor->role != TENSOR_INPUT && tensor->role != TENSOR_STATE) continue;
+        for (uint32_t dim = 0; dim < tensor->shape.rank; dim++) add_source(sources, tensor->shape.sizes[dim]);
+    }
+    for (uint32_t i = 0; i < network->input_count; i++)
+        if (network->inputs[i].is_scalar) add_source(sources, network->inputs[i].value);
+    for (uint32_t i = 0; i < network->layer_count; i++)
+        if (network->layers[i].kind == LAYER_ITEM)
+            add_source(sources, layer_attr(&network->layers[i], ATTR_SYMBOL).value);
+}
+
+/* what: who uses the expression. */
+static insitu_status check_use(const sources *sources, sym value, const char *what, const char *name,
+                               insitu_diag *diag) {
+    const sym_pool *pool = &sources->network->symbols;
+    for (uint32_t symbol = 0; symbol < pool->symbol_count; symbol++) {
+        if (bitset_has(&sources->known, symbol) || !sym_uses(pool, value, symbol)) continue;
+        FAIL(diag, INSITU_ARG,
+             "%s '%s' uses the symbol '%s', which has no value: no size of an input or state is that symbol alone",
+             what, name, pool->symbols[symbol].name);
+    }
+    return INSITU_OK;
+}
+
+static insitu_status check_layer(const sources *sources, const layer *layer, insitu_diag *diag) {
+    for (uint32_t i = 0; i < layer_info_of(layer->kind)->attr_count; i++) {
+        const attr *value = &layer->attrs[i];
+        if (value->kind == ATTR_KIND_SYM) TRY(check_use(sources, value->value, "layer", layer->name, diag));
+        for (uint32_t j = 0; value->kind == ATTR_KIND_SYMS && j < value->list.count; j++)
+            TRY(check_use(sources, value->list.items[j], "layer", layer->name, diag));
+    }
+    return INSITU_OK;
+}
+
+static insitu_status check_uses(const sources *sources, insitu_diag *diag) {
+    const network *network = sources->network;
+    for (uint32_t i = 0; i < network->tensor_count; i++)
+        for (uint32_t dim = 0; dim < network->tensors[i].shape.rank; dim++)
+            TRY(check_use(sources, network->tensors[i].shape.sizes[dim], "tensor", network->tensors[i].name, diag));
+    for (uint32_t i = 0; i < network->layer_count; i++) TRY(check_layer(sources, &network->layers[i], diag));
+    for (uint32_t i = 0; i < network->assert_count; i++)
+        TRY(check_use(sources, network->asserts[i].condition, "assertion", network->asserts[i].message, diag));
+    for (uint32_t i = 0; i < network->output_count; i++)
+        if (network->outputs[i].kind == OUTPUT_NUMBER)
+            TRY(check_use(sources, network->outputs[i].value, "output", network->outputs[i].name, diag));
+    return INSITU_OK;
+}
+
+insitu_status network_check_symbols(const network *network, insitu_diag *diag) {
+    sources sources = {.network = network};
+    arena scratch;
+    arena_init(&scratch);
+    insitu_status status = bitset_create(&scratch, network->symbols.symbol_count, &sources.known);
+    if (status == INSITU_OK) find_sources(&sources);
+    if (status == INSITU_OK) status = check_uses(&sources, diag);
+    arena_release(&scratch);
+    return status;
+}
