@@ -376,6 +376,42 @@ static void rows_that_follow_one_another(void **state) {
         if (kind_of(&writes[i]) != writes[i].kind) fail_msg("write %zu has the other kind", i);
 }
 
+/* Bytes of any dtype are replaced, but only numbers that the backend computes with are added up. */
+static void sums_need_arithmetic(void **state) {
+    (void)state;
+    built_write b;
+    insitu_engine *engine;
+    insitu_context *context;
+    insitu_value x, source, at, updated;
+    const int32_t first = 0;
+    const insitu_number two = insitu_int(2);
+    int64_t size = 2, places[2] = {0, 1};
+    double numbers[4] = {0};
+    const insitu_dtype complex = INSITU_DTYPE(INSITU_CODE_COMPLEX, 64);
+    insitu_tensor tensor = {
+        .data = numbers, .device = {INSITU_DEVICE_CPU, 0}, .ndim = 1, .dtype = complex, .shape = &size};
+    insitu_diag_init(&b.diag);
+    ok(&b, insitu_network_create(&b.network, &b.diag));
+    ok(&b, insitu_network_add_input(b.network, "x", complex, 1, &two, &x, &b.diag));
+    ok(&b, insitu_network_add_input(b.network, "source", complex, 1, &two, &source, &b.diag));
+    ok(&b, insitu_network_add_input(b.network, "at", INSITU_DTYPE_I64, 1, &two, &at, &b.diag));
+    ok(&b, insitu_network_add_index_update(b.network, x, source, 1, &first, &at, true, false, &updated, &b.diag));
+    ok(&b, insitu_network_assign(b.network, x, updated, &b.diag));
+    ok(&b, insitu_network_compile(b.network, NULL, &engine, &b.diag));
+    ok(&b, insitu_context_create(engine, &context, &b.diag));
+    ok(&b, insitu_context_set_input(context, 0, &tensor, &b.diag));
+    ok(&b, insitu_context_set_input(context, 1, &tensor, &b.diag));
+    tensor.data = places;
+    tensor.dtype = INSITU_DTYPE_I64;
+    ok(&b, insitu_context_set_input(context, 2, &tensor, &b.diag));
+    assert_int_equal(insitu_context_run(context, NULL, NULL, &b.diag), INSITU_UNSUPPORTED);
+    assert_non_null(strstr(b.diag.message, "it does not compute with c64"));
+    insitu_context_destroy(context);
+    insitu_engine_destroy(engine);
+    insitu_network_destroy(b.network);
+    insitu_diag_release(&b.diag);
+}
+
 /* ---- what it refuses ---- */
 
 static insitu_value input(insitu_network *network, const char *name, insitu_dtype type, int32_t ndim,
@@ -443,9 +479,13 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_dtypes_layouts_and_indices), cmocka_unit_test(edges),
-        cmocka_unit_test(out_of_range_changes_nothing),   cmocka_unit_test(only_the_rows_are_touched),
-        cmocka_unit_test(rows_that_follow_one_another),   cmocka_unit_test(refusals),
+        cmocka_unit_test(all_dtypes_layouts_and_indices),
+        cmocka_unit_test(edges),
+        cmocka_unit_test(out_of_range_changes_nothing),
+        cmocka_unit_test(only_the_rows_are_touched),
+        cmocka_unit_test(rows_that_follow_one_another),
+        cmocka_unit_test(sums_need_arithmetic),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

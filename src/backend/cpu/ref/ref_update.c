@@ -46,7 +46,7 @@ static void update_run(dtype type, op_kind op, char *to, int64_t to_stride, cons
 
 /* Elements of any dtype are replaced; new ones are combined with old ones where the reference computes with them. */
 static bool can_combine(dtype type, reason *why) {
-    return (CLASS_WIDE >> type) & 1 ? true : decline(why, "it does not compute with the dtype");
+    return (CLASS_WIDE >> type) & 1 ? true : decline(why, "it does not compute with %s", dtype_name(type));
 }
 
 /* True if the result is operand 0: same memory, sizes and strides. */
