@@ -15,6 +15,14 @@ static insitu_status push(planner *planner, tensor_id *stack, uint32_t *count, b
     return INSITU_OK;
 }
 
+/* A part of a value is stored by what copies it; the value itself is the program's own. */
+static insitu_status push_part(planner *planner, tensor_id *stack, uint32_t *count, bitset *chain, tensor_id part) {
+    const tensor_id root = planner_tensor(planner, part)->root;
+    sym whole = shape_numel(planner->pool, &network_tensor_of(planner->network, root)->shape);
+    sym shown = shape_numel(planner->pool, &network_tensor_of(planner->network, part)->shape);
+    return sym_same(whole, shown) ? push(planner, stack, count, chain, part) : INSITU_OK;
+}
+
 insitu_status chain_find(planner *planner, bitset *out_chain) {
     tensor_id *stack;
     uint32_t count = 0;
@@ -29,9 +37,10 @@ insitu_status chain_find(planner *planner, bitset *out_chain) {
             const layer *layer = planner_layer(planner, made->producer.index);
             bool takes = kind_has(layer->kind, TRAIT_UPDATE) || layer_is_copy(planner, made->producer.index);
             if (takes) TRY(push(planner, stack, &count, out_chain, layer->operands[0]));
-            if (kind_has(layer->kind, TRAIT_PART)) TRY(push(planner, stack, &count, out_chain, layer->operands[1]));
+            if (kind_has(layer->kind, TRAIT_PART))
+                TRY(push_part(planner, stack, &count, out_chain, layer->operands[1]));
             for (uint32_t k = 0; layer->kind == LAYER_CONCAT && k < layer->operand_count; k++)
-                TRY(push(planner, stack, &count, out_chain, layer->operands[k]));
+                TRY(push_part(planner, stack, &count, out_chain, layer->operands[k]));
         }
     }
     return INSITU_OK;

@@ -84,6 +84,7 @@ form("symbolic bounds and steps",
           start=each(0, 3, 5, dtype=torch.int64), dynamic={"x": {0: Dim("n", min=2, max=8)}}))
 
 form("an activation's own mutation",
+     case("y = state.clone()\ny[1] = x\nstate[0] = y[1]\nreturn y", state=f32(4), x=f32()),
      case("y = x * 2\ny[1] = 0\ny.add_(state)\nstate += 1\nreturn y", state=f32(4), x=f32(4)),
      case("y = torch.zeros(4)\ny.copy_(x)\ny[2:] = state[2:]\nstate.copy_(y)", state=f32(4), x=f32(4)),
      case("y = x.view(2, 2).clone()\ny.t()[0] += 1\nstate.copy_(y)", state=f32(2, 2), x=f32(4)))
