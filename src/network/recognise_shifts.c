@@ -25,6 +25,10 @@ static bool is_kept(const network *network, tensor_id tensor) {
     return kept->role == TENSOR_STATE;
 }
 
+static bool same_size(network *network, tensor_id a, tensor_id b, int64_t dim) {
+    return sym_is_eq(&network->symbols, size_along(network, a, dim), size_along(network, b, dim)) == TRUTH_TRUE;
+}
+
 typedef struct shift {
     int64_t dim;
     tensor_id operands[2]; /* x, s */
@@ -88,7 +92,9 @@ static bool is_replaced(network *network, const layer *update, bool front, shift
     sym size = size_along(network, whole, dim), count = size_along(network, added, dim);
     if (!takes(network, update, size, count, front)) return false;
     const layer *concat = two_parts(network, whole, dim);
-    if (concat) return is_moved(network, concat->operands[front], added, dim, front, out);
+    if (concat)
+        return is_moved(network, concat->operands[front], added, dim, front, out) &&
+               same_size(network, concat->operands[!front], added, dim);
     const layer *moved = network_maker_of(network, whole, LAYER_SLICE_UPDATE);
     if (!moved || !goes_along(network, moved, dim) || !is_moved(network, moved->operands[1], added, dim, front, out))
         return false;
