@@ -98,6 +98,8 @@ void draft_list(draft *draft, attr_id id, const sym *items, uint32_t count);
 MUST_CHECK insitu_status emit(converter *c, const draft *draft, const tensor_id *operands, uint32_t operand_count,
                               tensor_id *out_results);
 MUST_CHECK insitu_status emit_on(converter *c, const draft *draft, tensor_id x, tensor_id *out);
+/* The layer that makes a tensor; NULL: an input or the like, or a result of a node that was refused. */
+const layer *made_by(const converter *c, tensor_id x);
 /* These give x itself where nothing would change. */
 MUST_CHECK insitu_status emit_cast(converter *c, tensor_id x, dtype type, tensor_id *out);
 MUST_CHECK insitu_status emit_reshape(converter *c, tensor_id x, const shape *shape, tensor_id *out);

@@ -52,12 +52,9 @@ static sym slice_size(converter *c, sym start, sym end, int64_t step) {
 
 /* Rows of a source that are spread over a part of none: a slice that begins at or behind its tensor's end. */
 static bool is_spread(const converter *c, tensor_id source, uint32_t dim) {
-    const network_tensor *tensor = tensor_of(c, source);
-    while (tensor->role == TENSOR_RESULT) {
-        const layer *layer = network_layer_of(c->network, tensor->producer);
+    for (const layer *layer; (layer = made_by(c, source)); source = layer->operands[0]) {
         if (layer->kind != LAYER_EXPAND && layer->kind != LAYER_CAST) return false;
         if (layer->kind == LAYER_EXPAND && is_int_constant(c, size_of(c, layer->operands[0], dim), 1)) return true;
-        tensor = tensor_of(c, layer->operands[0]);
     }
     return false;
 }
