@@ -146,14 +146,15 @@ static bool returns_old(const planner *planner, uint32_t aside) {
 }
 
 /* The copy of its operand that an update makes which can't take it over. It counts where the update serves a state: else
- * the program makes a tensor for itself. */
+ * the program makes a tensor for itself, as it does where a result of the call goes. */
 static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_operand *result) {
     planner *planner = emitter->planner;
     const layer *layer = planner_layer(planner, index);
     plan_operand operand = operand_of(planner, index, 0);
     bool computed = is_written(planner, result) && is_computed(planner, layer->operands[0], &operand);
     bool old = returns_old(planner, planner->layers[index].set_aside[0]);
-    bool aside = is_written(planner, &operand) && !is_written(planner, result);
+    bool is_result = kind_of(planner, result) == STORAGE_OUTPUT;
+    bool aside = is_written(planner, &operand) && !is_written(planner, result) && !is_result;
     bool copied = bitset_has(&planner->chain, index) && (aside || computed || old);
     sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
     return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));

@@ -115,9 +115,8 @@ static void sum_steps(planner *planner, const final_value *final, report_row *ro
             add_to(planner, &row->written, step->state_written);
             add_to(planner, &row->moved, step->state_moved);
         }
-        /* An update that works in a copy of its operand may make it where a result of the call goes. */
-        storage_kind into = step->result_count ? plan->storages[step->results[0].storage].kind : STORAGE_WEIGHT;
-        bool sets_aside = reads && (into == STORAGE_ARENA || into == STORAGE_OUTPUT);
+        bool sets_aside =
+            reads && step->result_count > 0 && plan->storages[step->results[0].storage].kind == STORAGE_ARENA;
         if (writes || sets_aside) add_to(planner, &row->copied, step->state_copied);
         if (step->operand_count && step->operands[0].storage == final->place.storage) /* what a save step copies */
             add_to(planner, &row->saved, step->state_saved);
