@@ -151,11 +151,11 @@ static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_ope
     planner *planner = emitter->planner;
     const layer *layer = planner_layer(planner, index);
     plan_operand operand = operand_of(planner, index, 0);
-    bool computed = is_written(planner, result) && is_computed(planner, layer->operands[0], &operand);
-    bool old = returns_old(planner, planner->layers[index].set_aside[0]);
-    bool is_result = kind_of(planner, result) == STORAGE_OUTPUT;
-    bool aside = is_written(planner, &operand) && !is_written(planner, result) && !is_result;
-    bool copied = bitset_has(&planner->chain, index) && (aside || computed || old);
+    bool written = is_written(planner, result);
+    bool stored = written && (is_computed(planner, layer->operands[0], &operand) ||
+                              returns_old(planner, planner->layers[index].set_aside[0]));
+    bool aside = !written && is_written(planner, &operand) && kind_of(planner, result) != STORAGE_OUTPUT;
+    bool copied = bitset_has(&planner->chain, index) && (stored || aside);
     sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
     return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));
 }
