@@ -62,6 +62,9 @@ static const char *const comparing_stems[] = {"eq_",           "eq",
                                               "logical_not",   "isnan",
                                               "isinf",         "isfinite"};
 
+/* Operators that add up integers in i64, unless a dtype is given. */
+static const char *const widening_stems[] = {"cumsum_", "cumprod_"};
+
 static bool stem_in(const char *stem, const char *const *stems, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (strcmp(stem, stems[i]) == 0) return true;
@@ -196,6 +199,10 @@ dtype mutation_result_dtype(const graph *graph, const graph_node *node, const mu
     char stem[64];
     target_stem(node->target, stem, sizeof(stem));
     if (stem_in(stem, comparing_stems, COUNT_OF(comparing_stems))) return DTYPE_BOOL;
+    if (stem_in(stem, widening_stems, COUNT_OF(widening_stems)) && dtype_is_integral(written)) {
+        const graph_arg *given = graph_arg_of(graph, node, "dtype");
+        return given && given->kind == ARG_DTYPE ? given->dtype : DTYPE_I64;
+    }
     if (mutation->kind != MUTATION_TWIN || !stem_in(stem, promoting_stems, COUNT_OF(promoting_stems))) return written;
     dtype types[8];
     operand_class classes[8];

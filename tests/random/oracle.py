@@ -132,6 +132,9 @@ class Oracle:
             raise Invalid(number, "the bits of a number with an error are read")
         self.errors[storage(result)] = max(self.error(result), bound)
 
+    def has_one_dtype(self, tensor):
+        return self.dtypes.get(storage(tensor), tensor.dtype) == tensor.dtype
+
     def note_dtype(self, number, tensor):
         self.kept.append(tensor)
         if self.dtypes.setdefault(storage(tensor), tensor.dtype) != tensor.dtype:
@@ -177,6 +180,7 @@ def spread(line, result, magnitudes, errors, count, whole):
         "mul": (sum(errors) * max(most, 1.0) * 2 + rounding) if given else 0.0,
         "smooth": line.factor * given + 8 * epsilon(result.dtype) * max(largest(result), 1.0),
         "once": None if given else 0.0,
+        "root": None if given else 4 * rounding,  # some of PyTorch's square roots are not rounded exactly
     }
     if line.rule in bounds:
         return bounds[line.rule]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import torch
 
 NAME = re.compile(r"\bself\.b\d+|\b[xvkn]\d*\b")
-WIDE = 12  # an extent that all dynamic sizes fit in
+WIDE = 12  # an extent that a dynamic size, at most 11, fits in
 SIZE = 5  # the example's value of the dynamic size: no other size is 5
 
 
@@ -101,7 +101,7 @@ class Program:
     def dynamic_shapes(self):
         if not self.is_dynamic:
             return None
-        size = torch.export.Dim("size", min=4, max=64)
+        size = torch.export.Dim("size", min=4, max=11)
         return {tensor.name: {tensor.order.index(dim): size for dim, n in enumerate(tensor.shape) if n == SIZE}
                 for tensor in self.inputs}
 
@@ -111,7 +111,7 @@ class Program:
                            for name, dims in (self.dynamic_shapes() or {}).items())
         calls = ",\n         ".join(f"({''.join(literal(value) + ', ' for value in self.arguments(call))})" for call in range(3))
         dynamic = f', dynamic_shapes={{{shapes}}}' if self.is_dynamic else ""
-        size = 'size = torch.export.Dim("size", min=4, max=64)\n' if self.is_dynamic else ""
+        size = 'size = torch.export.Dim("size", min=4, max=11)\n' if self.is_dynamic else ""
         return (f"import copy, torch\n\n{self.source()}\n\ncalls = [{calls}]\n{size}with torch.no_grad():\n"
                 f"    program = torch.export.export(Model(), copy.deepcopy(calls[0]){dynamic}, strict=False)\n"
                 'torch.export.save(program, "train.pt2")\n'

@@ -1,6 +1,8 @@
 """Lines that compute something new: (expression, operands, rule, factor) each, or None."""
 import torch
 
+from oracle import elements
+
 
 def is_number(tensor):
     return tensor.dtype != torch.bool
@@ -29,7 +31,7 @@ def number(draft):
     name = draft.pick(is_float)
     if name is None:
         return None
-    form = draft.choose(("{} * 0.5", "copy"), ("{} / 3", "add"), ("{} / 2", "copy"), ("0.25 - {}", "add"), ("{}.abs().sqrt()", "once"),
+    form = draft.choose(("{} * 0.5", "copy"), ("{} / 3", "add"), ("{} / 2", "copy"), ("0.25 - {}", "add"), ("{}.abs().sqrt()", "root"),
                         ("1 / ({}.abs() + 1)", "once"), ("{}.floor()", "strict"), ("{}.round()", "strict"), ("{}.remainder(3)", "strict"),
                         ("torch.where({0} > 0, {0}, {0} * 0.25)", "strict"), ("torch.nn.functional.leaky_relu({}, 0.25)", "add"),
                         ("torch.nn.functional.hardtanh({})", "copy"))
@@ -201,7 +203,7 @@ def written_copy(draft):
     tensor = draft.value(name)
     dim = draft.random.randrange(tensor.dim())
     n = tensor.shape[dim]
-    if not draft.is_fixed(n):
+    if not draft.is_fixed(n) or len(elements(tensor).unique()) != tensor.numel():
         return None
     if draft.chance(0.4):
         at = draft.random.randrange(n)

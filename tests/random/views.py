@@ -119,6 +119,8 @@ def unfolded(draft, expression, tensor, is_written):
 def strided(draft, expression, tensor, is_written):
     if not all(map(draft.is_fixed, tensor.shape)) or tensor.dim() == 0 or not tensor.is_contiguous():
         return None
+    if ".view(torch." in expression or ".view_as_complex" in expression or not draft.oracle.has_one_dtype(tensor):
+        return None
     shape = [draft.random.randint(1, 3) for _ in range(draft.random.randint(1, 3))]
     strides = [draft.choose(1, 2, 3, 4, tensor.shape[-1]) for _ in shape]
     offset = tensor.storage_offset() + draft.choose(0, 0, 1, 2)
