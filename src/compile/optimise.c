@@ -43,7 +43,10 @@ static insitu_status conclude(const trial *trial, const network_snapshot *before
     plan *better = NULL;
     if (status == INSITU_OK && changed) status = network_compute_parts(trial->network, trial->diag);
     if (status == INSITU_OK && changed) status = network_remove_dead(trial->network, trial->diag);
-    if (status == INSITU_OK && changed) status = plan_build(trial->network, trial->options, &better, trial->diag);
+    if (status == INSITU_OK && changed) {
+        status = plan_build(trial->network, trial->options, &better, NULL);
+        if (status != INSITU_NOMEM) status = INSITU_OK; /* what can't be planned saves nothing */
+    }
     if (better && plan_copied_bytes(better) < plan_copied_bytes(*trial->plan)) {
         plan_destroy(*trial->plan);
         *trial->plan = better;

@@ -36,7 +36,7 @@ bool layout_reshape(sym_pool *pool, const tensor_type *in, const shape *shape, t
     }
     if (in->shape.rank == 0) {
         for (uint32_t i = 0; i < shape->rank; i++) out->strides[i] = sym_int(pool, 1);
-        return true;
+        return is_one(pool, numel);
     }
     uint32_t left = shape->rank; /* new dimensions not yet filled */
     sym one = sym_int(pool, 1), run = one, filled = one;
