@@ -62,6 +62,9 @@ static sym float_pair(sym_pool *pool, sym_op op, sym a, sym b) {
         args[1] = args[0];
         args[0] = constant;
     }
+    if (op == SYM_MUL && sym_constant_float(pool, args[0], &factor) && factor == 1 &&
+        sym_kind_of(pool, args[1]) == SYM_KIND_FLOAT)
+        return args[1];
     if (op == SYM_MUL && is_minus_one(pool, args[0]) && is_op(pool, args[1], SYM_MUL) &&
         sym_kind_of(pool, args[1]) == SYM_KIND_FLOAT && sym_constant_float(pool, sym_arg(pool, args[1], 0), &factor)) {
         if (factor == -1) return sym_arg(pool, args[1], 1);
