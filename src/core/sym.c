@@ -83,6 +83,10 @@ insitu_status sym_pool_status(const sym_pool *pool, insitu_diag *diag) {
     return INSITU_OK;
 }
 
+void sym_pool_forgive(sym_pool *pool) {
+    if (pool->too_large) pool->failed = pool->too_large = false;
+}
+
 /* ---- symbols ---- */
 
 uint32_t sym_find_symbol(const sym_pool *pool, const char *name) {

@@ -125,7 +125,10 @@ static void mark_bounds(const layer_build *build, uint32_t first_assert) {
 }
 
 insitu_status build_close(layer_build *build, insitu_value *out_first, insitu_value *out_second) {
-    if (build->status != INSITU_OK) return diag_complete(build->diag, build->status);
+    if (build->status != INSITU_OK) {
+        if (build->network) sym_pool_forgive(&build->network->network->symbols);
+        return diag_complete(build->diag, build->status);
+    }
     network *network = build->network->network;
     tensor_id results[2];
     char name[64];
@@ -135,6 +138,7 @@ insitu_status build_close(layer_build *build, insitu_value *out_first, insitu_va
                                              name, "", results, build->diag);
     if (status != INSITU_OK) {
         network->assert_count = asserts; /* what inference required before it failed */
+        sym_pool_forgive(&network->symbols);
         return diag_complete(build->diag, status);
     }
     mark_bounds(build, asserts);

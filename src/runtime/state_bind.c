@@ -38,7 +38,7 @@ static insitu_status read_bound(const insitu_state *state, uint32_t index, const
     return INSITU_OK;
 }
 
-/* The memory is none that another block of the state uses. */
+/* The memory is none that a block of the state uses; a block that is bound already may be bound there again. */
 static insitu_status check_apart(const insitu_state *state, uint32_t index, const bound_tensor *tensor,
                                  insitu_diag *diag) {
     const plan *plan = state->engine->plan;
@@ -46,7 +46,7 @@ static insitu_status check_apart(const insitu_state *state, uint32_t index, cons
     for (uint32_t i = 0; i < plan->state_count; i++) {
         uint32_t storage = plan->states[i].state_storage;
         uintptr_t other = (uintptr_t)state->storages[storage];
-        if (storage == plan->states[index].state_storage) continue;
+        if (storage == plan->states[index].state_storage && state->is_bound[storage]) continue;
         if (first < other ? other - first < tensor->bytes : first - other < state->bytes[storage])
             FAIL(diag, INSITU_ARG, "the memory given to state '%s' overlaps that of state '%s'",
                  plan->states[index].name, plan->states[i].name);

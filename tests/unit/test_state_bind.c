@@ -155,6 +155,9 @@ static void memory_that_does_not_fit_is_refused(void **state) {
                   expected[i].status, expected[i].words);
     must_fail(&r, insitu_state_bind(r.state, "story", &good, INSITU_CONTENTS_OF_STATE, NULL, &r.diag), INSITU_ARG,
               "the engine has no state 'story'");
+    must_run(&r, insitu_state_tensor(r.state, 1, &own, &r.diag));
+    must_fail(&r, insitu_state_bind(r.state, "history", &own, INSITU_CONTENTS_OF_MEMORY, NULL, &r.diag), INSITU_ARG,
+              "the memory given to state 'history' overlaps that of state 'history'");
     must_fail(&r, insitu_state_unbind(r.state, "story", NULL, &r.diag), INSITU_ARG, "the engine has no state 'story'");
     must_fail(&r, insitu_state_bind(r.state, "history", &good, (insitu_contents)7, NULL, &r.diag), INSITU_ARG,
               "7 does not say whose contents");
