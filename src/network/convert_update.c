@@ -153,7 +153,8 @@ insitu_status convert_unfold_backward(converter *c, int32_t param) {
     TRY(take_int(c, "size", 1, &size));
     TRY(take_int(c, "step", 1, &step));
     if (whole.rank == 0) return convert_unsupported(c, "windows of a tensor without dimensions");
-    if (rank_of(c, grad) != whole.rank + 1 || step < 1 || size < 0) return convert_fail(c, INSITU_FORMAT, "such windows");
+    if (rank_of(c, grad) != whole.rank + 1 || step < 1 || size < 0)
+        return convert_fail(c, INSITU_FORMAT, "such windows");
     sym covered = sym_mul(c->pool, size_of(c, grad, dim), sym_int(c->pool, size));
     if (size == step && sym_same(covered, whole.sizes[dim])) return join_windows(c, grad, dim, &whole);
     if (size > MAX_WINDOW) return convert_unsupported(c, "windows of over %d elements", MAX_WINDOW);
