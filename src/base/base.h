@@ -116,6 +116,7 @@ static inline bool checked_sub(int64_t a, int64_t b, int64_t *out) { return !__b
 static inline bool checked_mul(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
 static inline bool checked_size_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
 static inline bool checked_size_mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
+int64_t gcd(int64_t a, int64_t b);       /* neither negative; of 0 and b, b */
 int64_t floor_div(int64_t a, int64_t b); /* b != 0 and not (INT64_MIN, -1); rounds to minus infinity */
 int64_t floor_mod(int64_t a, int64_t b); /* sign of b, as Python */
 

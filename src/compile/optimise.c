@@ -10,11 +10,6 @@ static const fold_limits folding = {.bytes = 16 << 20, .work = 1 << 27, .total =
 
 enum { MAX_TRIALS = 64 }; /* plans made of one network */
 
-static int64_t copied_bytes(const plan *plan, uint32_t row) {
-    int64_t bytes;
-    return sym_constant(&plan->symbols, plan->report[row].copied, &bytes) ? bytes : INT64_MAX;
-}
-
 /* The old and new value of the report's row: states that change in their order, then inputs. */
 static bool find_final(const network *network, uint32_t row, tensor_id *out_start, tensor_id *out_next) {
     for (uint32_t i = 0; i < network->state_count; i++) {
@@ -82,7 +77,7 @@ static insitu_status try_copies(const trial *trial) {
 static insitu_status save_copies(const trial *trial) {
     uint32_t trials = 0;
     for (uint32_t row = 0; row < (*trial->plan)->report_count && trials < MAX_TRIALS; row++) {
-        if (copied_bytes(*trial->plan, row) == 0) continue;
+        if ((*trial->plan)->report[row].in_place) continue;
         trials++;
         TRY(try_pieces(trial, row));
     }

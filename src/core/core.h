@@ -101,6 +101,7 @@ uint32_t sym_arg_count(const sym_pool *pool, sym a);
 sym sym_arg(const sym_pool *pool, sym a, uint32_t index);
 uint32_t sym_symbol_index(const sym_pool *pool, sym a);            /* of SYM_SYMBOL; else NONE */
 bool sym_constant(const sym_pool *pool, sym a, int64_t *out);      /* INT or BOOL constant */
+static inline bool sym_is_one(sym a) { return a.id == 1; }         /* the integer constant */
 bool sym_constant_float(const sym_pool *pool, sym a, double *out); /* any numeric constant, as double */
 static inline bool sym_same(sym a, sym b) { return a.id == b.id; }
 void sym_range(const sym_pool *pool, sym a, int64_t *out_min, int64_t *out_max); /* conservative */
@@ -211,6 +212,7 @@ typedef struct layer_info {
     uint32_t attr_count;
 } layer_info;
 const layer_info *layer_info_of(layer_kind kind);
+static inline bool kind_has(layer_kind kind, uint32_t traits) { return (layer_info_of(kind)->traits & traits) != 0; }
 bool layer_parse_kind(const char *name, layer_kind *out);
 const char *attr_name(attr_id id);
 attr_kind attr_kind_of(attr_id id);

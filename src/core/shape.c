@@ -34,16 +34,11 @@ truth shape_equal(sym_pool *pool, const shape *a, const shape *b) {
     return all;
 }
 
-static bool is_one(const sym_pool *pool, sym a) {
-    int64_t value;
-    return sym_constant(pool, a, &value) && value == 1;
-}
-
 bool type_is_dense(sym_pool *pool, const tensor_type *type) {
     sym strides[MAX_RANK];
     shape_dense_strides(pool, &type->shape, strides);
     for (uint32_t i = 0; i < type->shape.rank; i++)
-        if (!sym_same(strides[i], type->strides[i]) && !is_one(pool, type->shape.sizes[i])) return false;
+        if (!sym_same(strides[i], type->strides[i]) && !sym_is_one(type->shape.sizes[i])) return false;
     return true;
 }
 
@@ -68,8 +63,8 @@ insitu_status shape_broadcast(sym_pool *pool, const shape *a, const shape *b, sh
     memset(out, 0, sizeof *out);
     for (uint32_t i = 0; i < shorter->rank; i++) {
         sym first = longer->sizes[offset + i], second = shorter->sizes[i];
-        if (is_one(pool, second)) continue;
-        if (is_one(pool, first))
+        if (sym_is_one(second)) continue;
+        if (sym_is_one(first))
             result.sizes[offset + i] = second;
         else if (sym_is_eq(pool, first, second) != TRUTH_TRUE)
             return broadcast_failed(pool, a, b, diag);

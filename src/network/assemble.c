@@ -402,9 +402,8 @@ static bool comes_from_update(const network *network, tensor_id value) {
         const network_tensor *made = network_tensor_of(network, value);
         if (made->role != TENSOR_RESULT) return false;
         const layer *layer = network_layer_of(network, made->producer);
-        uint32_t traits = layer_info_of(layer->kind)->traits;
-        if (traits & TRAIT_UPDATE) return true;
-        if (!(traits & TRAIT_VIEW) && layer->kind != LAYER_COPY) return false;
+        if (kind_has(layer->kind, TRAIT_UPDATE)) return true;
+        if (!kind_has(layer->kind, TRAIT_VIEW) && layer->kind != LAYER_COPY) return false;
         value = layer->operands[0];
     }
     return false;

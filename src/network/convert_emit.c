@@ -28,7 +28,7 @@ static bool moves_elements(layer_kind kind) {
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         if (others[i] == kind) return true;
     }
-    return (layer_info_of(kind)->traits & (TRAIT_VIEW | TRAIT_ASSEMBLE | TRAIT_PART)) != 0;
+    return kind_has(kind, TRAIT_VIEW | TRAIT_ASSEMBLE | TRAIT_PART);
 }
 
 /* Complex numbers are stored and moved, and no kernel computes with them. */

@@ -118,7 +118,7 @@ static insitu_status fold(folder *folder, arena *scratch) {
         layer_id id = network->order[i];
         const layer *layer = network_layer_of(network, id);
         if (!can_fold(folder, layer)) continue;
-        if (layer_info_of(layer->kind)->traits & (TRAIT_SOURCE | TRAIT_VIEW)) {
+        if (kind_has(layer->kind, TRAIT_SOURCE | TRAIT_VIEW)) {
             bitset_add(&folder->lazy, layer->results[0].index);
             continue;
         }

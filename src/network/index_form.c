@@ -8,41 +8,24 @@ enum { MAX_DEPTH = 32 };
 
 static bool form_of(const network *network, tensor_id tensor, int depth, index_form *out);
 
-static bool is_one(const network *network, sym size) {
-    int64_t number;
-    return sym_constant(&network->symbols, size, &number) && number == 1;
-}
-
 /* Dimensions of size 1 have no second element. */
-static void drop_ones(const network *network, const shape *shape, index_form *form) {
+static void drop_ones(const shape *shape, index_form *form) {
     for (uint32_t i = 0; i < shape->rank; i++) {
-        if (!is_one(network, shape->sizes[i])) continue;
+        if (!sym_is_one(shape->sizes[i])) continue;
         form->steps[i] = 0;
         form->varies &= ~(1u << i);
     }
 }
 
-static void unknown_form(const network *network, const shape *shape, index_form *out) {
+static void unknown_form(const shape *shape, index_form *out) {
     *out = (index_form){.varies = (1u << shape->rank) - 1, .is_unknown = true};
-    drop_ones(network, shape, out);
-}
-
-static int64_t read_integer(const uint8_t *data, size_t size) {
-    int32_t narrow;
-    int64_t wide;
-    if (size == sizeof(wide)) {
-        memcpy(&wide, data, sizeof(wide));
-        return wide;
-    }
-    memcpy(&narrow, data, sizeof(narrow));
-    return narrow;
+    drop_ones(shape, out);
 }
 
 /* A constant whose elements lie on a plane. */
 static bool form_of_constant(const network *network, const network_tensor *tensor, index_form *out) {
     const network_constant *constant = &network->constants[tensor->index];
     const weight_record *record = constant->record == NONE ? NULL : &network->records[constant->record];
-    size_t width = dtype_size(tensor->dtype);
     int64_t sizes[MAX_RANK], count = 1, offset, stride;
     if (!record || !record->data || !sym_constant(&network->symbols, constant->offset, &offset) || offset) return false;
     for (uint32_t i = tensor->shape.rank; i-- > 0;) {
@@ -51,13 +34,13 @@ static bool form_of_constant(const network *network, const network_tensor *tenso
         if (sizes[i] > 1 && !is_dense) return false;
         if (!checked_mul(count, sizes[i], &count)) return false;
     }
-    if ((size_t)count > record->size / width) return false;
-    out->base = read_integer(record->data, width);
+    if ((size_t)count > record->size / dtype_size(tensor->dtype)) return false;
+    out->base = network_index_at(record->data, tensor->dtype, 0);
     int64_t distance = count;
     for (uint32_t i = 0; i < tensor->shape.rank; i++) {
         distance /= sizes[i];
         if (sizes[i] > 1 &&
-            !checked_sub(read_integer(record->data + (size_t)distance * width, width), out->base, &out->steps[i]))
+            !checked_sub(network_index_at(record->data, tensor->dtype, distance), out->base, &out->steps[i]))
             return false;
     }
     for (int64_t at = 0; at < count; at++) {
@@ -65,24 +48,24 @@ static bool form_of_constant(const network *network, const network_tensor *tenso
         for (uint32_t i = tensor->shape.rank; i-- > 0; rest /= sizes[i])
             if (!checked_mul(rest % sizes[i], out->steps[i], &part) || !checked_add(expected, part, &expected))
                 return false;
-        if (read_integer(record->data + (size_t)at * width, width) != expected) return false;
+        if (network_index_at(record->data, tensor->dtype, at) != expected) return false;
     }
     return true;
 }
 
 /* Dimensions of size 1 come and go. */
-static bool form_of_reshape(const network *network, const shape *from, const shape *to, index_form *form) {
+static bool form_of_reshape(const shape *from, const shape *to, index_form *form) {
     index_form found = {.base = form->base, .is_unknown = form->is_unknown};
     uint32_t at = 0;
     for (uint32_t i = 0; i < to->rank; i++) {
-        if (is_one(network, to->sizes[i])) continue;
-        while (at < from->rank && is_one(network, from->sizes[at])) at++;
+        if (sym_is_one(to->sizes[i])) continue;
+        while (at < from->rank && sym_is_one(from->sizes[at])) at++;
         if (at == from->rank || !sym_same(from->sizes[at], to->sizes[i])) return false;
         found.steps[i] = form->steps[at];
         if ((form->varies >> at) & 1) found.varies |= 1u << i;
         at++;
     }
-    while (at < from->rank && is_one(network, from->sizes[at])) at++;
+    while (at < from->rank && sym_is_one(from->sizes[at])) at++;
     *form = found;
     return at == from->rank;
 }
@@ -124,7 +107,7 @@ static bool form_of_layer(const network *network, const layer *layer, int depth,
     }
     if (!is_same || !form_of(network, layer->operands[0], depth, out)) return false;
     if (layer->kind != LAYER_RESHAPE) return true; /* what repeats has no steps */
-    return form_of_reshape(network, &network_tensor_of(network, layer->operands[0])->shape,
+    return form_of_reshape(&network_tensor_of(network, layer->operands[0])->shape,
                            &network_tensor_of(network, layer->results[0])->shape, out);
 }
 
@@ -137,14 +120,14 @@ static bool form_of(const network *network, tensor_id id, int depth, index_form 
         is_known = form_of_layer(network, network_layer_of(network, tensor->producer), depth + 1, out);
     if (tensor->role == TENSOR_CONSTANT) is_known = form_of_constant(network, tensor, out);
     if (is_known)
-        drop_ones(network, &tensor->shape, out);
+        drop_ones(&tensor->shape, out);
     else
-        unknown_form(network, &tensor->shape, out);
+        unknown_form(&tensor->shape, out);
     return true;
 }
 
 index_form network_index_form(const network *network, tensor_id tensor) {
     index_form form;
-    if (!form_of(network, tensor, 0, &form)) unknown_form(network, &network_tensor_of(network, tensor)->shape, &form);
+    if (!form_of(network, tensor, 0, &form)) unknown_form(&network_tensor_of(network, tensor)->shape, &form);
     return form;
 }

@@ -207,6 +207,17 @@ insitu_status network_add_layer(network *network, layer_kind kind, const tensor_
     return INSITU_OK;
 }
 
+int64_t network_index_at(const uint8_t *data, dtype type, int64_t index) {
+    int64_t wide;
+    int32_t narrow;
+    if (type == DTYPE_I64) {
+        memcpy(&wide, data + (size_t)index * sizeof wide, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, data + (size_t)index * sizeof narrow, sizeof narrow);
+    return narrow;
+}
+
 attr layer_attr(const layer *layer, attr_id id) {
     uint32_t index = layer_attr_index(layer->kind, id);
     return index == NONE ? (attr){.kind = ATTR_KIND_NONE} : layer->attrs[index];

@@ -6,6 +6,8 @@
 
 /* ---- structure (network.c) ---- */
 MUST_CHECK insitu_status network_copy_attrs(network *network, layer_kind kind, const attr *attrs, attr **out_attrs);
+/* An element of an index tensor's bytes: i64, or i32. */
+int64_t network_index_at(const uint8_t *data, dtype type, int64_t index);
 /* The condition holds whenever the network runs: nothing is added where it is proved or already there. A condition that
  * is provably false is the caller's to find. */
 MUST_CHECK insitu_status network_require(network *network, sym condition, const char *message, const char *source);

@@ -23,8 +23,6 @@ typedef struct rewriter {
     insitu_diag *diag;
 } rewriter;
 
-static bool has_trait(layer_kind kind, uint32_t trait) { return (layer_info_of(kind)->traits & trait) != 0; }
-
 /* Shows some elements not at all, or several times. */
 static bool is_partial(layer_kind kind) {
     return kind == LAYER_SLICE || kind == LAYER_EXPAND || kind == LAYER_DIAGONAL || kind == LAYER_UNFOLD;
@@ -170,7 +168,7 @@ static insitu_status rewrite(rewriter *rewriter) {
     view_chain chain;
     if (!find_chain(network, network->order[rewriter->position], &chain)) return INSITU_OK;
     const layer *maker = network_layer_of(network, network_tensor_of(network, chain.base)->producer);
-    if (has_trait(maker->kind, TRAIT_ELEMENTWISE)) return push_to_operands(rewriter, &chain);
+    if (kind_has(maker->kind, TRAIT_ELEMENTWISE)) return push_to_operands(rewriter, &chain);
     if (maker->kind == LAYER_FILL) return fill_part(rewriter, &chain);
     if (chain.count == 1 && maker->kind == LAYER_CONCAT &&
         cuts_parts(network, maker, network_layer_of(network, chain.views[0])))
@@ -186,8 +184,8 @@ static void mark(const network *network, bitset *assembled, tensor_id tensor) {
 /* Which of a layer's operands lie in its result's memory if all goes well. */
 static bool enters(layer_kind kind, uint32_t operand) {
     if (kind == LAYER_CONCAT) return true;
-    if (operand == 0) return kind == LAYER_COPY || has_trait(kind, TRAIT_UPDATE | TRAIT_VIEW);
-    return operand == 1 && has_trait(kind, TRAIT_PART);
+    if (operand == 0) return kind == LAYER_COPY || kind_has(kind, TRAIT_UPDATE | TRAIT_VIEW);
+    return operand == 1 && kind_has(kind, TRAIT_PART);
 }
 
 /* Layers in whose results a state's new value is assembled. */

@@ -125,15 +125,6 @@ static bool cut_range(const piece *query, uint32_t dim, int64_t low, int64_t hig
     return true;
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Of a query that lies in a slice with a step: the elements that the slice takes go to the source, the others to x. */
 static bool cut_lattice(finder *finder, const piece *query, uint32_t dim, int64_t start, int64_t step, tensor_id x,
                         tensor_id source) {

@@ -15,7 +15,7 @@ static insitu_status read_instead(network *network, uint32_t position, tensor_id
         layer *layer = network_layer_of(network, network->order[i]);
         for (uint32_t k = 0; k < layer->operand_count; k++) {
             tensor_id *operands;
-            bool works_in = k == 0 && (layer_info_of(layer->kind)->traits & (TRAIT_UPDATE | TRAIT_VIEW));
+            bool works_in = k == 0 && kind_has(layer->kind, TRAIT_UPDATE | TRAIT_VIEW);
             if (layer->operands[k].index != old.index || works_in) continue;
             TRY(arena_copy(&network->arena, layer->operands, layer->operand_count * sizeof *operands, &operands));
             operands[k] = copy;

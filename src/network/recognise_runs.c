@@ -6,7 +6,6 @@
  * A run is a stretch of positions with one step; with more than MAX_RUNS of them, with a position out of range or with
  * accumulation, the layer stays. */
 #include "network/network_int.h"
-#include <string.h>
 
 enum { MAX_RUNS = 4 };
 
@@ -26,11 +25,8 @@ typedef struct positions { /* a vector of known integers */
 } positions;
 
 static int64_t position_at(const positions *positions, int64_t i) {
-    int32_t narrow;
-    int64_t wide;
     if (!positions->data) return positions->start + i * positions->step;
-    if (positions->type == DTYPE_I64) return memcpy(&wide, positions->data + 8 * i, sizeof wide), wide;
-    return memcpy(&narrow, positions->data + 4 * i, sizeof narrow), narrow;
+    return network_index_at(positions->data, positions->type, i);
 }
 
 static bool add_position(runs *runs, int64_t position) {

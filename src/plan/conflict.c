@@ -139,8 +139,8 @@ static insitu_status put_before_content(planner *planner, uint32_t node, const b
     return INSITU_OK;
 }
 
-/* A layer that stores element i after reading element i of the same place, or that moves all of it; and what stores one copy and nothing else, which
- * is a move if the places overlap, and nothing if they are the same. */
+/* A layer that stores element i after reading element i of the same place, or that moves all of it; and what stores one
+ * copy and nothing else, which is a move if the places overlap, and nothing if they are the same. */
 static bool may_store_over(const planner *planner, uint32_t node, const tensor_type *read, const tensor_type *written) {
     const plan_node *n = &planner->nodes[node];
     bool copies = n->kind == NODE_COPY, elementwise = false;
@@ -152,7 +152,7 @@ static bool may_store_over(const planner *planner, uint32_t node, const tensor_t
                       (kind == LAYER_SHIFT_UPDATE && planner->layers[n->index].takes_operand);
     }
     if (copies && layout_moves(planner->pool, read, written)) return true;
-    return (copies || elementwise) && layout_same(planner->pool, read, written);
+    return (copies || elementwise) && layout_same(read, written);
 }
 
 static insitu_status check_read(planner *planner, uint32_t reader, const tensor_type *region, const bitset *content,

@@ -77,23 +77,12 @@ static insitu_status undo_scatter(planner *planner, const plan_step *step, undo 
 static insitu_status undo_whole(planner *planner, plan_operand stored, undo *undo) {
     plan_operand log;
     TRY(add_log(planner, &stored.type, &log));
-    undo->save.layer = undo->restore.layer = LAYER_COPY;
     TRY(set_operands(planner, &undo->save, &log, &stored, 1));
     return set_operands(planner, &undo->restore, &stored, &log, 1);
 }
 
 insitu_status undo_make(planner *planner, const plan_step *step, uint32_t result, undo *out_undo) {
-    sym none = sym_int(planner->pool, 0);
-    plan_step blank = {.kind = STEP_LAYER,
-                       .name = step->name,
-                       .source = step->source,
-                       .extent = none,
-                       .state_written = none,
-                       .state_moved = none,
-                       .state_copied = none,
-                       .state_saved = none,
-                       .weight_read = none,
-                       .output_copied = none};
+    plan_step blank = step_new(planner, LAYER_COPY, step->name, step->source);
     *out_undo = (undo){blank, blank};
     if (step->layer == LAYER_INDEX_UPDATE)
         TRY(undo_index(planner, step, out_undo));

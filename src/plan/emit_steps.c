@@ -35,7 +35,7 @@ static void use_storage(planner *planner, const plan_operand *operand) {
     storage->last_step = step;
 }
 
-static plan_step new_step(planner *planner, layer_kind layer, const char *name, const char *source) {
+plan_step step_new(planner *planner, layer_kind layer, const char *name, const char *source) {
     sym none = zero(planner);
     return (plan_step){.layer = layer,
                        .name = name,
@@ -101,7 +101,7 @@ static insitu_status finish_step(emitter *emitter, plan_step step, const plan_op
 static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_operand source, const char *name,
                                const char *where, sym copied, sym output_copied) {
     planner *planner = emitter->planner;
-    plan_step step = new_step(planner, LAYER_COPY, name, where);
+    plan_step step = step_new(planner, LAYER_COPY, name, where);
     step.state_copied = copied;
     step.output_copied = output_copied;
     tensor_type view;
@@ -140,9 +140,10 @@ static bool is_computed(const planner *planner, tensor_id tensor, const plan_ope
     return !planner_tensor(planner, planner_tensor(planner, tensor)->root)->fixed && !is_written(planner, place);
 }
 
-/* Is an old value stored into a state from a result that holds it? Nothing else was set aside, so that counts as copied. */
-static bool returns_old(const planner *planner, uint32_t aside) {
-    return aside != NONE && planner->copies[aside]->purpose == COPY_OUTPUT;
+/* Is what is stored here a computed value that lies elsewhere, or such an old one? */
+static bool stores_copy(const planner *planner, const plan_operand *target, tensor_id tensor,
+                        const plan_operand *source, uint32_t aside) {
+    return is_written(planner, target) && (is_computed(planner, tensor, source) || returns_old(planner, aside));
 }
 
 /* The copy of its operand that an update makes which can't take it over. It counts where the update serves a state: else
@@ -151,10 +152,9 @@ static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_ope
     planner *planner = emitter->planner;
     const layer *layer = planner_layer(planner, index);
     plan_operand operand = operand_of(planner, index, 0);
-    bool written = is_written(planner, result);
-    bool stored = written && (is_computed(planner, layer->operands[0], &operand) ||
-                              returns_old(planner, planner->layers[index].set_aside[0]));
-    bool aside = !written && is_written(planner, &operand) && kind_of(planner, result) != STORAGE_OUTPUT;
+    bool stored = stores_copy(planner, result, layer->operands[0], &operand, planner->layers[index].set_aside[0]);
+    bool aside =
+        !is_written(planner, result) && is_written(planner, &operand) && kind_of(planner, result) != STORAGE_OUTPUT;
     bool copied = bitset_has(&planner->chain, index) && (stored || aside);
     sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
     return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));
@@ -170,9 +170,8 @@ static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_ope
             FAIL(planner->diag, INSITU_INTERNAL, "'%s' has no part %u", layer->name, i);
         plan_operand source = operand_of(planner, index, i);
         bool whole = layer->kind == LAYER_CONCAT || layer->assembles;
-        bool copied = whole && is_written(planner, result) &&
-                      (is_computed(planner, layer->operands[i], &source) ||
-                       returns_old(planner, planner->layers[index].set_aside[i]));
+        bool copied =
+            whole && stores_copy(planner, result, layer->operands[i], &source, planner->layers[index].set_aside[i]);
         sym bytes = copied ? layout_bytes(planner->pool, &part.type) : zero(planner);
         TRY(emit_copy(emitter, part, source, layer->name, layer->source, bytes, zero(planner)));
     }
@@ -208,7 +207,7 @@ static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const pla
     plan_operand *operands;
     TRY(arena_array(&planner->scratch, layer->operand_count + 1, sizeof *operands, &operands));
     for (uint32_t i = 0; i < layer->operand_count; i++) operands[i] = operand_of(planner, index, i);
-    plan_step step = new_step(planner, layer->kind, layer->name, layer->source);
+    plan_step step = step_new(planner, layer->kind, layer->name, layer->source);
     TRY(copy_attrs(planner, layer, &step.attrs));
     bool update = kind_has(layer->kind, TRAIT_UPDATE);
     if (update) operands[0] = results[0];
@@ -238,8 +237,7 @@ static insitu_status emit_layer(emitter *emitter, uint32_t index) {
     if (layer_is_copy(planner, index)) {
         if (decided->takes_operand) return INSITU_OK;
         plan_operand source = operand_of(planner, index, 0);
-        bool copied = is_written(planner, &results[0]) && (is_computed(planner, layer->operands[0], &source) ||
-                                                           returns_old(planner, decided->set_aside[0]));
+        bool copied = stores_copy(planner, &results[0], layer->operands[0], &source, decided->set_aside[0]);
         return emit_copy(emitter, results[0], source, layer->name, layer->source,
                          copied ? layout_bytes(planner->pool, &results[0].type) : zero(planner), zero(planner));
     }
@@ -269,7 +267,7 @@ static insitu_status emit_check(emitter *emitter, const plan_node *node) {
     for (uint32_t i = 0; i < count; i++) {
         if (indexed[i].operand != node->operand) continue;
         plan_operand operand = planner_place(planner, layer->operands[node->operand]);
-        plan_step step = new_step(planner, layer->kind, layer->name, layer->source);
+        plan_step step = step_new(planner, layer->kind, layer->name, layer->source);
         step.kind = STEP_CHECK_INDEX;
         step.extent = network_tensor_of(planner->network, layer->operands[0])->shape.sizes[indexed[i].dim];
         step.wrap = indexed[i].wrap;

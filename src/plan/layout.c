@@ -8,15 +8,10 @@ void layout_dense(sym_pool *pool, dtype type, const shape *shape, tensor_type *o
     out->offset = sym_int(pool, 0);
 }
 
-static bool is_one(const sym_pool *pool, sym size) {
-    int64_t value;
-    return sym_constant(pool, size, &value) && value == 1;
-}
-
-bool layout_same(sym_pool *pool, const tensor_type *a, const tensor_type *b) {
+bool layout_same(const tensor_type *a, const tensor_type *b) {
     if (a->dtype != b->dtype || !shape_same(&a->shape, &b->shape) || !sym_same(a->offset, b->offset)) return false;
     for (uint32_t i = 0; i < a->shape.rank; i++)
-        if (!is_one(pool, a->shape.sizes[i]) && !sym_same(a->strides[i], b->strides[i])) return false;
+        if (!sym_is_one(a->shape.sizes[i]) && !sym_same(a->strides[i], b->strides[i])) return false;
     return true;
 }
 
@@ -36,17 +31,17 @@ bool layout_reshape(sym_pool *pool, const tensor_type *in, const shape *shape, t
     }
     if (in->shape.rank == 0) {
         for (uint32_t i = 0; i < shape->rank; i++) out->strides[i] = sym_int(pool, 1);
-        return is_one(pool, numel);
+        return sym_is_one(numel);
     }
     uint32_t left = shape->rank; /* new dimensions not yet filled */
     sym one = sym_int(pool, 1), run = one, filled = one;
     sym base = in->strides[in->shape.rank - 1];
     for (uint32_t d = in->shape.rank; d-- > 0;) {
         run = sym_mul(pool, run, in->shape.sizes[d]);
-        bool ends = d == 0 ||
-                    (!is_one(pool, in->shape.sizes[d - 1]) && !sym_same(in->strides[d - 1], sym_mul(pool, run, base)));
+        bool ends =
+            d == 0 || (!sym_is_one(in->shape.sizes[d - 1]) && !sym_same(in->strides[d - 1], sym_mul(pool, run, base)));
         if (!ends) continue;
-        while (left > 0 && (!sym_same(filled, run) || is_one(pool, shape->sizes[left - 1]))) {
+        while (left > 0 && (!sym_same(filled, run) || sym_is_one(shape->sizes[left - 1]))) {
             left--;
             out->strides[left] = sym_mul(pool, filled, base);
             filled = sym_mul(pool, filled, shape->sizes[left]);
@@ -93,7 +88,7 @@ static bool view_bits(sym_pool *pool, const tensor_type *in, dtype type, tensor_
     out->dtype = type;
     for (uint32_t i = 0; i < rank; i++) out->strides[i] = in->strides[i];
     if (from == to) return true;
-    if (!sym_same(in->strides[rank - 1], sym_int(pool, 1)) && !is_one(pool, in->shape.sizes[rank - 1])) return false;
+    if (!sym_same(in->strides[rank - 1], sym_int(pool, 1)) && !sym_is_one(in->shape.sizes[rank - 1])) return false;
     sym ratio = sym_int(pool, from > to ? from / to : to / from);
     for (uint32_t i = 0; i <= rank; i++) {
         sym *number = i == rank ? &out->offset : &out->strides[i];
@@ -121,7 +116,7 @@ bool layout_view(sym_pool *pool, const network *network, const layer *layer, con
     case LAYER_SLICE: view_slice(pool, layer, (uint32_t)layer_attr_int(network, layer, ATTR_DIM), in, &view); break;
     case LAYER_EXPAND:
         for (uint32_t i = 0; i < in->shape.rank; i++) {
-            bool repeats = is_one(pool, in->shape.sizes[i]) && !is_one(pool, result->shape.sizes[i]);
+            bool repeats = sym_is_one(in->shape.sizes[i]) && !sym_is_one(result->shape.sizes[i]);
             view.strides[i] = repeats ? sym_int(pool, 0) : in->strides[i];
         }
         break;

@@ -4,17 +4,12 @@
 
 enum { MAX_PERMUTED = 1 << 24 }; /* elements; larger permutations are set aside */
 
-static bool is_one(const sym_pool *pool, sym size) {
-    int64_t value;
-    return sym_constant(pool, size, &value) && value == 1;
-}
-
 /* Same strides; dimensions sorted by them do not reach into one another, whatever the symbols are. */
 static bool is_shift(sym_pool *pool, const tensor_type *from, const tensor_type *to) {
     uint32_t sorted[MAX_RANK], count = 0;
     int64_t strides[MAX_RANK];
     for (uint32_t i = 0; i < to->shape.rank; i++) {
-        if (is_one(pool, to->shape.sizes[i])) continue;
+        if (sym_is_one(to->shape.sizes[i])) continue;
         if (!sym_same(from->strides[i], to->strides[i]) || !sym_constant(pool, to->strides[i], &strides[i]))
             return false;
         uint32_t at = count++;

@@ -8,16 +8,20 @@
 
 /* ---- setting old values aside ---- */
 
-int64_t planner_set_aside_bytes(planner *planner, uint32_t first_copy) {
+/* Sizes of old values that are set aside; returned: and of those that are stored from results which hold them. */
+static int64_t sum_old(planner *planner, uint32_t first_copy, bool returned) {
     int64_t sum = 0, bytes;
     for (uint32_t i = first_copy; i < planner->copy_count; i++) {
         const planned_copy *copy = planner->copies[i];
-        if (!copy->active || copy->purpose != COPY_SET_ASIDE) continue;
+        bool stored = returned && copy->purpose == COPY_WRITE_BACK && returns_old(planner, copy->set_aside);
+        if (!copy->active || (copy->purpose != COPY_SET_ASIDE && !stored)) continue;
         if (!sym_constant(planner->pool, layout_bytes(planner->pool, &copy->target.type), &bytes)) return INT64_MAX;
         if (!checked_add(sum, bytes, &sum)) return INT64_MAX;
     }
     return sum;
 }
+
+int64_t planner_set_aside_bytes(planner *planner, uint32_t first_copy) { return sum_old(planner, first_copy, false); }
 
 static uint32_t find_set_aside(const planner *planner, uint32_t tensor) {
     for (uint32_t i = 0; i < planner->copy_count; i++)
@@ -95,20 +99,6 @@ insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, con
 
 /* ---- final values ---- */
 
-/* Bytes of old values that are set aside, or stored from results that hold them. */
-static int64_t old_bytes(planner *planner) {
-    int64_t sum = planner_set_aside_bytes(planner, 0), bytes;
-    for (uint32_t i = 0; i < planner->copy_count && sum != INT64_MAX; i++) {
-        const planned_copy *copy = planner->copies[i];
-        bool returned = copy->active && copy->purpose == COPY_WRITE_BACK && copy->set_aside != NONE &&
-                        planner->copies[copy->set_aside]->purpose == COPY_OUTPUT;
-        if (returned && (!sym_constant(planner->pool, layout_bytes(planner->pool, &copy->target.type), &bytes) ||
-                         !checked_add(sum, bytes, &sum)))
-            return INT64_MAX;
-    }
-    return sum;
-}
-
 /* Where a cycle of readers and writers is cut depends on whether the copy's target or its source is looked at first. */
 static insitu_status try_write_back(planner *planner, uint32_t index, bool source_first, bool *out_ok) {
     final_value *final = &planner->finals[index];
@@ -125,14 +115,14 @@ static insitu_status try_write_back(planner *planner, uint32_t index, bool sourc
 
 static insitu_status write_back(planner *planner, uint32_t index) {
     plan_mark mark = planner_mark(planner);
-    int64_t before = old_bytes(planner), cost = INT64_MAX;
+    int64_t before = sum_old(planner, 0, true), cost = INT64_MAX;
     bool ok;
     TRY(try_write_back(planner, index, false, &ok));
-    if (ok) cost = old_bytes(planner);
+    if (ok) cost = sum_old(planner, 0, true);
     if (ok && cost <= before) return INSITU_OK;
     planner_undo(planner, mark);
     TRY(try_write_back(planner, index, true, &ok));
-    if (ok && old_bytes(planner) < cost) return INSITU_OK;
+    if (ok && sum_old(planner, 0, true) < cost) return INSITU_OK;
     planner_undo(planner, mark);
     TRY(try_write_back(planner, index, false, &ok));
     if (!ok)

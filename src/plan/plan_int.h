@@ -12,7 +12,7 @@
 
 /* ---- layouts (layout.c) ---- */
 void layout_dense(sym_pool *pool, dtype type, const shape *shape, tensor_type *out);
-bool layout_same(sym_pool *pool, const tensor_type *a, const tensor_type *b);
+bool layout_same(const tensor_type *a, const tensor_type *b);
 /* The layout of a view layer's result over its operand's memory; false if it can't be a view of that. */
 bool layout_view(sym_pool *pool, const network *network, const layer *layer, const tensor_type *in, tensor_type *out);
 /* The operand's layout that gives the result this one; false if none does (slices, repeats). */
@@ -205,10 +205,13 @@ static inline const layer *planner_layer(const planner *planner, uint32_t index)
 static inline tensor_plan *planner_tensor(const planner *planner, tensor_id tensor) {
     return &planner->tensors[tensor.index];
 }
+/* Is an old value read from a result that holds it? Nothing else is set aside then: storing it into a state is the copy. */
+static inline bool returns_old(const planner *planner, uint32_t aside) {
+    return aside != NONE && planner->copies[aside]->purpose == COPY_OUTPUT;
+}
 static inline plan_operand planner_place(const planner *planner, tensor_id tensor) {
     return (plan_operand){planner->tensors[tensor.index].storage, planner->tensors[tensor.index].type};
 }
-static inline bool kind_has(layer_kind kind, uint32_t trait) { return (layer_info_of(kind)->traits & trait) != 0; }
 /* Where the tensor's elements lie in a copy of it, or of what it is a view of; false if they don't. */
 bool planner_aside(planner *planner, uint32_t index, tensor_id tensor, plan_operand *out);
 /* A layer whose result has its operand's elements, and which is no view: copy, and reshape of what has no such view. */
@@ -273,6 +276,8 @@ MUST_CHECK insitu_status layout_held_bytes(planner *planner, const tensor_type *
 
 /* ---- emission (emit_steps.c, emit_save.c, segment.c, report.c, compact.c) ---- */
 MUST_CHECK insitu_status emit_steps(planner *planner);
+/* A step of a layer that has no operands yet and counts nothing. */
+plan_step step_new(planner *planner, layer_kind layer, const char *name, const char *source);
 /* emit_save.c: what undoes a step, and what must be saved for that. */
 typedef struct undo {
     plan_step save, restore;

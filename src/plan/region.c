@@ -20,15 +20,6 @@ typedef struct form {
     uint32_t budget;
 } form;
 
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static bool add_term(form *form, int64_t stride, int64_t low, int64_t high) {
     if (stride == 0 || (low == 0 && high == 0)) return true;
     for (uint32_t i = 0; i < form->count; i++) {

@@ -7,8 +7,6 @@
 
 enum { NO_AXIS = -1 };
 
-static bool is_one(sym size) { return size.id == 1; } /* the pool's constant 1 */
-
 /* The dimension in which the result, a part of the state's tensor, is shorter, or which it lacks; NO_AXIS if it differs in
  * another way. A dimension is known by its stride. */
 static int32_t shorter_axis(const tensor_type *state, const tensor_type *part) {
@@ -20,24 +18,24 @@ static int32_t shorter_axis(const tensor_type *state, const tensor_type *part) {
             at++;
             continue;
         }
-        if (at < part->shape.rank && is_one(state->shape.sizes[dim]) && is_one(part->shape.sizes[at])) {
+        if (at < part->shape.rank && sym_is_one(state->shape.sizes[dim]) && sym_is_one(part->shape.sizes[at])) {
             at++; /* steps nowhere */
             continue;
         }
-        if (is_one(state->shape.sizes[dim])) continue;
+        if (sym_is_one(state->shape.sizes[dim])) continue;
         if (axis != NO_AXIS) return NO_AXIS;
         axis = (int32_t)dim;
-        bool keeps_dim = at < part->shape.rank && (is_same_step || is_one(part->shape.sizes[at]));
+        bool keeps_dim = at < part->shape.rank && (is_same_step || sym_is_one(part->shape.sizes[at]));
         if (keeps_dim) at++;
     }
-    while (at < part->shape.rank && is_one(part->shape.sizes[at])) at++;
+    while (at < part->shape.rank && sym_is_one(part->shape.sizes[at])) at++;
     return at == part->shape.rank ? axis : NO_AXIS;
 }
 
 static bool is_same_tensor(const tensor_type *a, const tensor_type *b) {
     if (!shape_same(&a->shape, &b->shape) || !sym_same(a->offset, b->offset)) return false;
     for (uint32_t i = 0; i < a->shape.rank; i++)
-        if (!sym_same(a->strides[i], b->strides[i]) && !is_one(a->shape.sizes[i])) return false;
+        if (!sym_same(a->strides[i], b->strides[i]) && !sym_is_one(a->shape.sizes[i])) return false;
     return true;
 }
 
@@ -59,7 +57,7 @@ static int32_t axis_of_index_update(const plan *plan, const plan_step *step, con
 static int32_t axis_of_write(const plan *plan, const plan_step *step, uint32_t result, const tensor_type *state) {
     int64_t offset;
     if (step->layer == LAYER_INDEX_UPDATE) return axis_of_index_update(plan, step, state);
-    if (layer_info_of(step->layer)->traits & TRAIT_UPDATE) return NO_AXIS;
+    if (kind_has(step->layer, TRAIT_UPDATE)) return NO_AXIS;
     const tensor_type *part = &step->results[result].type;
     if (sym_constant(&plan->symbols, part->offset, &offset)) return NO_AXIS; /* always the same place */
     return shorter_axis(state, part);

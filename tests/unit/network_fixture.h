@@ -131,4 +131,20 @@ static inline void expect(built *b, insitu_value value, insitu_dtype type, int32
     open_network(b);
 }
 
+/* A test with a network of its own, which is its state. */
+static built shared;
+
+static int open_shared(void **state) {
+    *state = &shared;
+    open_network(&shared);
+    return 0;
+}
+
+static int close_shared(void **state) {
+    close_network(*state);
+    return 0;
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_shared, close_shared)
+
 #endif

@@ -7,19 +7,6 @@
 
 #define DATA TEST_SOURCE_DIR "/data/"
 
-static built shared;
-
-static int open_shared(void **state) {
-    *state = &shared;
-    open_network(&shared);
-    return 0;
-}
-
-static int close_shared(void **state) {
-    close_network(*state);
-    return 0;
-}
-
 static char *text_of(built *b, const insitu_network *network) {
     char *text;
     must(b, insitu_network_print(network, &text, &b->diag));
@@ -538,7 +525,6 @@ static void bad_text_and_records(void **state) {
 }
 
 int main(void) {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, open_shared, close_shared)
     const struct CMUnitTest tests[] = {
         CASE(inputs_and_constants),
         CASE(names_and_layers),

@@ -10,19 +10,6 @@
 #define N(number) insitu_int(number)
 #define NOTHING insitu_no_value()
 
-static built shared;
-
-static int open_shared(void **state) {
-    *state = &shared;
-    open_network(&shared);
-    return 0;
-}
-
-static int close_shared(void **state) {
-    close_network(*state);
-    return 0;
-}
-
 /* 0, 1, 2 ... */
 static float counted[24];
 static insitu_value counted_input(built *b, int32_t ndim, const int64_t *sizes) {
@@ -377,7 +364,6 @@ static void every_layer_has_a_function(void **state) {
 }
 
 int main(void) {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, open_shared, close_shared)
     const struct CMUnitTest tests[] = {
         CASE(sources),    CASE(views),    CASE(elementwise),
         CASE(reductions), CASE(products), CASE(movement),
