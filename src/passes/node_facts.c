@@ -62,8 +62,6 @@ bool arg_bool(const graph *graph, const graph_arg *arg, bool fallback) {
     return arg_constant(graph, arg, &number) ? number != 0 : fallback;
 }
 
-bool node_writes(const graph_node *node) { return node->schema && node->schema->writes; }
-
 bool type_same_layout(const tensor_type *a, const tensor_type *b) {
     if (a->shape.rank != b->shape.rank || !sym_same(a->offset, b->offset)) return false;
     for (uint32_t i = 0; i < a->shape.rank; i++)

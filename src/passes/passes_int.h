@@ -73,7 +73,6 @@ bool arg_same(const graph_arg *a, const graph_arg *b);
 bool arg_is_none(const graph_arg *arg); /* NULL, absent or None */
 bool arg_bool(const graph *graph, const graph_arg *arg, bool fallback);
 bool arg_constant(const graph *graph, const graph_arg *arg, int64_t *out); /* an integer that is known */
-bool node_writes(const graph_node *node);                                  /* by its schema */
 bool node_is_random(const graph *graph, const graph_node *node);           /* or reads uninitialised memory */
 bool node_has_effect(const graph *graph, const graph_node *node);  /* must stay though nobody uses its results */
 bool type_same_layout(const tensor_type *a, const tensor_type *b); /* strides and offset */

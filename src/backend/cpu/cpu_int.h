@@ -98,7 +98,6 @@ static inline int64_t operand_numel(const bound_operand *operand) {
     return count;
 }
 bool operand_same_sizes(const bound_operand *a, const bound_operand *b);
-bool operand_is_dense(const bound_operand *operand); /* row-major, ignoring dimensions of size 1 */
 /* Declines unless operand `index` has the first result's sizes. */
 bool require_result_sizes(const bound_step *step, uint32_t index, reason *why);
 /* A dimension attribute of operand 0, counted from the front; -1 if it is out of range (a 0-d operand has dim 0). */

@@ -50,15 +50,6 @@ bool operand_same_sizes(const bound_operand *a, const bound_operand *b) {
     return true;
 }
 
-bool operand_is_dense(const bound_operand *operand) {
-    int64_t expected = 1;
-    for (uint32_t i = operand->rank; i-- > 0;) {
-        if (operand->sizes[i] != 1 && operand->strides[i] != expected) return false;
-        expected *= operand->sizes[i];
-    }
-    return true;
-}
-
 bool decline(reason *why, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
