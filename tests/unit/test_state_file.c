@@ -233,7 +233,10 @@ static void killed_saves_leave_the_old_or_the_new_file(void **state) {
         table = tensor.data;
         for (size_t i = 1; i < TABLE_BYTES; i++)
             if (table[i] != table[0]) fail_msg("kill %d: a mixed file, at byte %zu", kill_count, i);
-        changes += table[0] != last;
+        if (table[0] == last)
+            span += span / 4; /* nothing was saved by then: saves take longer than they did, on a busy disk */
+        else
+            changes++;
         last = table[0];
     }
     assert_true(changes > KILLS / 10); /* it did save */
