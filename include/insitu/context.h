@@ -17,8 +17,10 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_create(const insitu_en
 INSITU_API void insitu_context_destroy(insitu_context *context);
 
 /* Binds an input. The tensor struct, its shape and strides are copied, its data are used in place: they must stay valid
- * until the next run has returned. An input that the program writes is written there. Errors: ARG (index, dtype,
- * device), SHAPE (rank, size, a size outside its range; strides of an input written through a view). */
+ * until the next run has returned. An input that the program writes is written there, so its strides must be those that it
+ * was exported with. A binding that fails leaves the one before. Errors: ARG (index, dtype, device, alignment, no data),
+ * SHAPE (rank, size, a size outside its range; strides of a written input, which those that depend on other inputs' sizes
+ * are only found by the run). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_input(insitu_context *context, int32_t index,
                                                                     const insitu_tensor *tensor, insitu_diag *diag);
 /* Binds memory for an output; tensor NULL unbinds it. An output that is left unbound lives in memory of the context

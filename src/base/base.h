@@ -132,13 +132,15 @@ MUST_CHECK insitu_status file_map_open(const char *path, file_map **out_map, ins
 MUST_CHECK insitu_status file_map_wrap(const void *data, size_t size, file_map **out_map, insitu_diag *diag);
 file_map *file_map_retain(file_map *map);
 void file_map_release(file_map *map); /* NULL allowed */
-/* Writes parts one after another to path.tmp.<pid>.<n>, syncs, and renames to path; nothing is left on failure. A device
- * or pipe is written to as it is. */
 typedef struct file_part {
     const void *data;
     size_t size;
 } file_part;
-MUST_CHECK insitu_status file_write_atomic(const char *path, const file_part *parts, size_t count, insitu_diag *diag);
+/* Writes parts one after another to path.tmp.<pid>.<n>, syncs, and renames to path, whatever was there save a folder;
+ * nothing is left on failure. */
+MUST_CHECK insitu_status file_replace(const char *path, const file_part *parts, size_t count, insitu_diag *diag);
+/* The same to a path that a user has named: a device or a pipe is written to, and waited for as open(2) does. */
+MUST_CHECK insitu_status file_write(const char *path, const file_part *parts, size_t count, insitu_diag *diag);
 
 /* ---- switches: environment variables, read once; the one table is switches.def ---- */
 typedef enum switch_id {

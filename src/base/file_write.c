@@ -1,5 +1,5 @@
 /* Whole files, written beside their final name and renamed, so that a reader sees the old file or the new one, also after
- * the process or the machine has gone down in between. A device or pipe has no old content: it is written to. */
+ * the process or the machine has gone down in between. */
 #include "base/base.h"
 
 #include <errno.h>
@@ -52,20 +52,27 @@ static int write_and_rename(const char *path, char *temporary, const file_part *
     return error;
 }
 
-insitu_status file_write_atomic(const char *path, const file_part *parts, size_t count, insitu_diag *diag) {
+static insitu_status check_written(const char *path, int error, insitu_diag *diag) {
+    if (error) FAIL(diag, INSITU_IO, "cannot write '%s': %s", path, strerror(error));
+    return INSITU_OK;
+}
+
+insitu_status file_replace(const char *path, const file_part *parts, size_t count, insitu_diag *diag) {
     static uint32_t serial;
-    struct stat information;
     int error = 0;
     text temporary;
     text_init(&temporary);
     text_printf(&temporary, "%s.tmp.%ld.%u", path, (long)getpid(), __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED));
     insitu_status status = text_status(&temporary, diag);
-    if (status == INSITU_OK && stat(path, &information) == 0 && !S_ISREG(information.st_mode) &&
-        !S_ISDIR(information.st_mode))
-        error = write_parts(path, 0, parts, count);
-    else if (status == INSITU_OK)
-        error = write_and_rename(path, temporary.data, parts, count);
+    if (status == INSITU_OK) error = write_and_rename(path, temporary.data, parts, count);
     text_release(&temporary);
-    if (error) FAIL(diag, INSITU_IO, "cannot write '%s': %s", path, strerror(error));
-    return status;
+    return status == INSITU_OK ? check_written(path, error, diag) : status;
+}
+
+insitu_status file_write(const char *path, const file_part *parts, size_t count, insitu_diag *diag) {
+    struct stat information;
+    bool is_there = stat(path, &information) == 0;
+    if (!is_there || S_ISREG(information.st_mode) || S_ISDIR(information.st_mode))
+        return file_replace(path, parts, count, diag);
+    return check_written(path, write_parts(path, 0, parts, count), diag);
 }

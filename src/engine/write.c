@@ -176,7 +176,8 @@ static insitu_status write_engine(engine_writer *writer, const char *path) {
     TRY(safetensors_layout(writer->tensors, plan->weight_count + 1, metadata, pairs, DATA_ALIGNMENT, &writer->arena,
                            &writer->header, &parts, &part_count, writer->diag));
     TRY(state_hash(writer));
-    return file_write_atomic(path, parts, part_count, writer->diag);
+    if (writer->cache_key) return file_replace(path, parts, part_count, writer->diag);
+    return file_write(path, parts, part_count, writer->diag);
 }
 
 insitu_status engine_write(const insitu_engine *engine, const char *path, const char *cache_key, insitu_diag *diag) {

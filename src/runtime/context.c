@@ -136,6 +136,26 @@ static insitu_status check_sizes(const insitu_context *context, const expected_t
     return INSITU_OK;
 }
 
+/* Strides that follow from the input's own sizes; any other is checked when the call knows the other inputs. */
+static insitu_status check_early_strides(insitu_context *context, uint32_t index, const bound_tensor *given,
+                                         insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    int64_t expected[MAX_RANK];
+    for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
+        const plan_symbol *source = &plan->symbol_sources[i];
+        context->known[i] = source->source == SYMBOL_INPUT_SIZE && source->input == index;
+        if (context->known[i]) context->values[i] = (sym_value){.kind = SYM_KIND_INT, .i = given->sizes[source->dim]};
+    }
+    for (uint32_t i = 0; i < given->rank; i++) {
+        sym_value stride = {0};
+        uint32_t missing;
+        bool is_known = sym_evaluate(&plan->symbols, plan->inputs[index].type.strides[i], context->values,
+                                     context->known, &stride, &missing);
+        expected[i] = is_known ? stride.i : given->strides[i];
+    }
+    return check_written_strides(plan->inputs[index].name, given, expected, diag);
+}
+
 insitu_status insitu_context_set_input(insitu_context *context, int32_t index, const insitu_tensor *tensor,
                                        insitu_diag *diag) {
     if (!context || !tensor) FAIL(diag, INSITU_ARG, "insitu_context_set_input needs a context and a tensor");
@@ -151,7 +171,11 @@ insitu_status insitu_context_set_input(insitu_context *context, int32_t index, c
                                 .shape = input->is_scalar ? &no_sizes : &input->type.shape};
     TRY(expect_dtype(&expected, tensor, diag));
     TRY(check_sizes(context, &expected, tensor, diag));
-    return tensor_read(&expected, tensor, &context->inputs[index], diag);
+    bound_tensor read = {0};
+    TRY(tensor_read(&expected, tensor, &read, diag));
+    if (input->is_written) TRY(check_early_strides(context, (uint32_t)index, &read, diag));
+    context->inputs[index] = read;
+    return INSITU_OK;
 }
 
 static dtype number_dtype(const plan *plan, const plan_output *output) {

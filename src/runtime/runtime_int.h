@@ -240,5 +240,8 @@ MUST_CHECK insitu_status tensor_read(const expected_tensor *expected, const insi
                                      insitu_diag *diag);
 /* Same sizes and same steps from element to element (dimensions of size 1, and empty tensors, step nowhere). */
 bool same_strides(uint32_t rank, const int64_t *sizes, const int64_t *a, const int64_t *b);
+/* Of an input that the program writes. Errors: SHAPE. */
+MUST_CHECK insitu_status check_written_strides(const char *name, const bound_tensor *given, const int64_t *expected,
+                                               insitu_diag *diag);
 
 #endif

@@ -80,7 +80,7 @@ static insitu_status write(const insitu_state *state, uint32_t buffer_count, con
     file_part *parts;
     size_t part_count;
     TRY(safetensors_layout(sources, count, metadata, COUNT_OF(metadata), 1, arena, header, &parts, &part_count, diag));
-    return file_write_atomic(path, parts, part_count, diag);
+    return file_write(path, parts, part_count, diag);
 }
 
 static insitu_status save(const insitu_state *state, uint32_t buffer_count, const char *path, insitu_diag *diag) {

@@ -1,6 +1,8 @@
 /* Tensors of the API: what a caller's is checked for, and copies between checked ones and dense memory. */
 #include "runtime/runtime_int.h"
 
+#include <inttypes.h>
+
 static void copy(const insitu_tensor *tensor, const void *source, void *target) {
     dtype type;
     if (!dtype_from_public(tensor->dtype, &type)) return;
@@ -60,6 +62,10 @@ insitu_status tensor_read(const expected_tensor *expected, const insitu_tensor *
     if (!extent_bytes(expected->dtype, read.rank, read.sizes, read.strides, 0, &read.bytes))
         FAIL(diag, INSITU_SHAPE, "%s '%s' is too large", expected->what, expected->name);
     if (read.bytes && !tensor->data) FAIL(diag, INSITU_ARG, "%s '%s' has no data", expected->what, expected->name);
+    if (tensor->byte_offset > UINTPTR_MAX - (uintptr_t)tensor->data ||
+        read.bytes > UINTPTR_MAX - (uintptr_t)tensor->data - (uintptr_t)tensor->byte_offset)
+        FAIL(diag, INSITU_ARG, "%s '%s' would end beyond the last address: byte_offset is %" PRIu64, expected->what,
+             expected->name, tensor->byte_offset);
     if (tensor->data) read.address = (uint8_t *)tensor->data + tensor->byte_offset;
     size_t alignment = dtype_size(expected->dtype);
     if (dtype_is_complex(expected->dtype)) alignment /= 2;
@@ -68,4 +74,15 @@ insitu_status tensor_read(const expected_tensor *expected, const insitu_tensor *
              alignment);
     *out = read;
     return INSITU_OK;
+}
+
+insitu_status check_written_strides(const char *name, const bound_tensor *given, const int64_t *expected,
+                                    insitu_diag *diag) {
+    if (same_strides(given->rank, given->sizes, given->strides, expected)) return INSITU_OK;
+    uint32_t dim = 0;
+    while (given->sizes[dim] == 1 || given->strides[dim] == expected[dim]) dim++;
+    FAIL(diag, INSITU_SHAPE,
+         "input '%s' is written by the program, so its strides must be those that it was exported with: "
+         "stride %" PRId64 " in dimension %u where %" PRId64 " was expected",
+         name, given->strides[dim], dim, expected[dim]);
 }

@@ -227,10 +227,48 @@ static void other_strides_are_refused(void **state) {
     for (size_t i = 0; i < 2; i++) {
         insitu_tensor tensor = tensor_of(memory, INSITU_DTYPE_F32, 4, shape);
         tensor.strides = strides[i];
-        must(&f, try_set(&f, "cache", &tensor));
-        must_fail(&f, try_run(&f), INSITU_SHAPE,
+        must_fail(&f, try_set(&f, "cache", &tensor), INSITU_SHAPE,
                   "input 'cache' is written by the program, so its strides must be those");
+        must_fail(&f, try_run(&f), INSITU_ARG, "input 'cache' is not bound");
         for (int k = 0; k < 2 * CACHE; k++) assert_true(memory[k] == 0);
+    }
+    close_fixture(&f);
+}
+
+/* Strides that follow from a size which the tensor itself brings are known when it is bound. */
+static void other_strides_of_a_free_size_are_refused(void **state) {
+    (void)state;
+    fixture f;
+    open_fixture(&f, "cache_rows.train.pt2", NULL);
+    enum { ROWS = 512, COLUMNS = 32 };
+    float *memory = calloc(2 * ROWS * COLUMNS, sizeof(*memory));
+    assert_non_null(memory);
+    int64_t shape[4] = {1, HEADS, ROWS, COLUMNS}, dense[4] = {7, ROWS * COLUMNS, COLUMNS, 1},
+            swapped[4] = {HEADS * ROWS * COLUMNS, COLUMNS, HEADS * COLUMNS, 1},
+            gap[4] = {HEADS * ROWS * COLUMNS, ROWS * COLUMNS + 32, COLUMNS, 1};
+    insitu_tensor tensor = tensor_of(memory, INSITU_DTYPE_F32, 4, shape);
+    tensor.strides = swapped;
+    must_fail(&f, try_set(&f, "cache", &tensor), INSITU_SHAPE, "stride 32 in dimension 1 where 16384 was expected");
+    tensor.strides = gap;
+    must_fail(&f, try_set(&f, "cache", &tensor), INSITU_SHAPE, "stride 16416 in dimension 1 where 16384 was expected");
+    tensor.strides = dense; /* a dimension of size 1 steps nowhere */
+    must(&f, try_set(&f, "cache", &tensor));
+    free(memory);
+    close_fixture(&f);
+}
+
+static void memory_beyond_the_last_address_is_refused(void **state) {
+    (void)state;
+    fixture f;
+    open_fixture(&f, "input_slice.train.pt2", NULL);
+    float line[LINE];
+    int64_t shape[4] = {1, HEADS, 1, WIDTH};
+    insitu_tensor tensor = tensor_of(line, INSITU_DTYPE_F32, 4, shape);
+    const uint64_t offsets[] = {UINT64_MAX, UINT64_MAX - 3, UINT64_MAX - (uintptr_t)line,
+                                UINT64_MAX - (uintptr_t)line - 15};
+    for (size_t i = 0; i < 4; i++) {
+        tensor.byte_offset = offsets[i];
+        must_fail(&f, try_set(&f, "row", &tensor), INSITU_ARG, "would end beyond the last address");
     }
     close_fixture(&f);
 }
@@ -475,6 +513,8 @@ int main(void) {
             without_mutation_nothing_is_aliased),
         ROW("row 11: a cache of other strides than the program's is refused, and not written",
             other_strides_are_refused),
+        cmocka_unit_test(other_strides_of_a_free_size_are_refused),
+        cmocka_unit_test(memory_beyond_the_last_address_is_refused),
         ROW("row 12: one tensor, or overlapping ones, as two written inputs is refused with both names",
             one_tensor_as_two_written_inputs_is_refused),
         ROW("row 13: a part of the cache as its own update is refused with both names",

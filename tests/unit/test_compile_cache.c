@@ -184,6 +184,25 @@ static void damaged_entries_are_replaced(void **state) {
     remove_folder();
 }
 
+/* What is no engine file at all, where the entry should be: a pipe that nobody reads, a link to nothing. */
+static void other_things_are_replaced(void **state) {
+    (void)state;
+    char path[512];
+    make_folder();
+    assert_false(is_hit("cached_64.train.pt2", new_options()));
+    assert_int_equal(find_entry(path, sizeof(path)), 1);
+    for (int kind = 0; kind < 2; kind++) {
+        assert_int_equal(remove(path), 0);
+        assert_int_equal(kind == 0 ? mkfifo(path, 0600) : symlink("/nowhere/at/all", path), 0);
+        alarm(60); /* instead of waiting for a reader for ever */
+        assert_false(is_hit("cached_64.train.pt2", new_options()));
+        alarm(0);
+        assert_true(is_hit("cached_64.train.pt2", new_options()));
+        assert_int_equal(find_entry(path, sizeof(path)), 1);
+    }
+    remove_folder();
+}
+
 /* Replaces words of the header by as many others; the hash is made right again, as an older library would have it. */
 static void edit_entry(const char *path, const char *from, const char *to) {
     size_t size, digits_at;
@@ -311,6 +330,7 @@ int main(void) {
             entries_without_a_map_are_replaced),
         ROW("row 68: a hit returns what is returned twice twice", arity_counts_positions),
         ROW("row 69: an entry that is cut or damaged anywhere is a miss, and replaced", damaged_entries_are_replaced),
+        cmocka_unit_test(other_things_are_replaced),
         cmocka_unit_test(other_options_and_programs_are_other_entries),
         cmocka_unit_test(folders_that_cannot_be_written_are_a_warning),
     };

@@ -3,6 +3,7 @@
 #include "base/base.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,15 +48,15 @@ static void assert_content(const char *path, const char *expected) {
 static void parts_are_written_and_replaced_whole(void **state) {
     (void)state;
     file_part parts[] = {{"head ", 5}, {NULL, 0}, {"tail", 4}};
-    assert_int_equal(file_write_atomic(in_folder("a"), parts, 3, NULL), INSITU_OK);
+    assert_int_equal(file_write(in_folder("a"), parts, 3, NULL), INSITU_OK);
     assert_content(in_folder("a"), "head tail");
     file_map *old;
     assert_int_equal(file_map_open(in_folder("a"), &old, NULL), INSITU_OK);
-    assert_int_equal(file_write_atomic(in_folder("a"), parts + 2, 1, NULL), INSITU_OK);
+    assert_int_equal(file_write(in_folder("a"), parts + 2, 1, NULL), INSITU_OK);
     assert_content(in_folder("a"), "tail");
     assert_memory_equal(old->data, "head tail", 9); /* an open map keeps the file that it mapped */
     file_map_release(old);
-    assert_int_equal(file_write_atomic(in_folder("a"), NULL, 0, NULL), INSITU_OK);
+    assert_int_equal(file_write(in_folder("a"), NULL, 0, NULL), INSITU_OK);
     assert_content(in_folder("a"), "");
     assert_int_equal(files_in_folder(), 1);
 }
@@ -67,11 +68,31 @@ static void a_failed_write_leaves_nothing(void **state) {
     file_part part = {"data", 4};
     assert_int_equal(mkdir(in_folder("sub"), 0700), 0);
     uint32_t before = files_in_folder();
-    assert_int_equal(file_write_atomic(in_folder("sub"), &part, 1, &diag), INSITU_IO);
+    assert_int_equal(file_write(in_folder("sub"), &part, 1, &diag), INSITU_IO);
     assert_non_null(strstr(diag.message, in_folder("sub")));
     assert_int_equal(files_in_folder(), before);
-    assert_int_equal(file_write_atomic(in_folder("absent/file"), &part, 1, &diag), INSITU_IO);
+    assert_int_equal(file_write(in_folder("absent/file"), &part, 1, &diag), INSITU_IO);
     assert_int_equal(files_in_folder(), before);
+}
+
+/* A pipe that a user has named gets the bytes; a file that is replaced takes a pipe's place, with nobody there to read. */
+static void pipes_are_written_to_or_replaced(void **state) {
+    (void)state;
+    file_part part = {"data", 4};
+    char read_back[8] = "";
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    int reader = open(in_folder("pipe"), O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    assert_int_equal(file_write(in_folder("pipe"), &part, 1, NULL), INSITU_OK);
+    assert_int_equal(read(reader, read_back, sizeof(read_back)), 4);
+    assert_memory_equal(read_back, "data", 4);
+    close(reader);
+    alarm(20); /* instead of waiting for a reader for ever */
+    assert_int_equal(file_replace(in_folder("pipe"), &part, 1, NULL), INSITU_OK);
+    alarm(0);
+    assert_content(in_folder("pipe"), "data");
+    assert_int_equal(remove(in_folder("pipe")), 0);
+    assert_int_equal(file_write("/dev/null", &part, 1, NULL), INSITU_OK);
 }
 
 static void what_is_no_file_is_refused(void **state) {
@@ -100,9 +121,8 @@ static void maps_are_shared_until_the_last_release(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_written_and_replaced_whole),
-        cmocka_unit_test(a_failed_write_leaves_nothing),
-        cmocka_unit_test(what_is_no_file_is_refused),
+        cmocka_unit_test(parts_are_written_and_replaced_whole),   cmocka_unit_test(a_failed_write_leaves_nothing),
+        cmocka_unit_test(pipes_are_written_to_or_replaced),       cmocka_unit_test(what_is_no_file_is_refused),
         cmocka_unit_test(maps_are_shared_until_the_last_release),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

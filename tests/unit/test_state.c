@@ -118,7 +118,7 @@ static void write_file(const char *path, const char *header, const void *data, s
     uint8_t length[8] = {0};
     for (int i = 0; i < 8; i++) length[i] = (uint8_t)(strlen(header) >> (8 * i));
     const file_part parts[] = {{length, 8}, {header, strlen(header)}, {data, data_size}};
-    assert_int_equal(file_write_atomic(path, parts, 3, NULL), INSITU_OK);
+    assert_int_equal(file_write(path, parts, 3, NULL), INSITU_OK);
 }
 
 static void files_that_do_not_fit_are_refused_and_change_nothing(void **state) {
