@@ -5,10 +5,15 @@
  * way: expand and cast are layers. Dimensions count from 0, and are never negative. x (A,B) below says that x has two
  * dimensions of sizes A and B; r is the result. "Floats" are f16, bf16, f32, f64 and, where it is said, complex numbers.
  *
- * What each can fail with, beside what it says itself: ARG (a value of another network or none, a dtype that the layer does
- * not take, two dtypes where one is needed, an attribute out of its range, an op that is not there), SHAPE (a rank or sizes
- * that do not fit), UNSUPPORTED (more than INSITU_MAX_RANK dimensions), NOMEM. The sentence names the kind of layer and its
- * operands' types. A call that fails changes nothing.
+ * What each can fail with, beside what it says itself: ARG (a value that is none of the network's, a dtype that the layer
+ * does not take, two dtypes where one is needed, an attribute out of its range, an op that is not there), SHAPE (a rank or
+ * sizes that do not fit, a result of over 2^56 bytes, where a size 0 counts as 1), UNSUPPORTED (more than INSITU_MAX_RANK
+ * dimensions, sizes whose expressions grow too long), NOMEM. The sentence names the kind of layer and its operands' types. A
+ * call that fails changes nothing.
+ *
+ * A value, and a number that is an expression, is a place in its network, and does not say which network that is. One that
+ * another network gave out is refused where this one has nothing at that place, else it is what this one has there: a
+ * caller with several networks keeps them apart.
  *
  * Sizes that depend on symbols and are not known to fit are checked when the network runs, before anything is written: where
  * they do not, the call fails with ASSERT, and where a slice's start or end lies outside with BOUNDS.
@@ -77,7 +82,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_network_add_fill(insitu_networ
                                                                    int32_t ndim, const insitu_number *sizes,
                                                                    insitu_number value, insitu_value *out_value,
                                                                    insitu_diag *diag);
-/* r (size), r[i] = start + i*step, of an integer or float dtype. */
+/* r (size), r[i] = start + i*step, of an integer or float dtype. Errors: ARG (the last of integers is known to be beyond 64
+ * bits). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_network_add_iota(insitu_network *network, insitu_dtype dtype,
                                                                    insitu_number size, insitu_number start,
                                                                    insitu_number step, insitu_value *out_value,

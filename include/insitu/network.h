@@ -34,13 +34,13 @@ INSITU_API void insitu_network_destroy(insitu_network *network);
 /* ---- numbers that are only known when the network runs ---- */
 
 /* A symbol: a size that varies, in [min, max]; max -1: without a limit. Sizes of inputs or states that are the symbol
- * itself give its value. The name is letters, digits and "_", and no word of docs/ir.md's expressions. Errors: ARG (the
- * name, also one that is taken; the range). */
+ * itself give its value. The name is up to 63 letters, digits and "_", and no word of docs/ir.md's expressions, such as
+ * "max". Errors: ARG (the name, also one that is taken; the range). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_network_add_symbol(insitu_network *network, const char *name,
                                                                      int64_t min, int64_t max,
                                                                      insitu_number *out_number, insitu_diag *diag);
 /* An expression over symbols, as in docs/ir.md: "2*n + 1", "max(n - 4, 0)", "n % 4 == 0". Errors: ARG (a symbol that is not
- * there), FORMAT (no expression). */
+ * there; no value whatever the symbols are: "n // 0", "1 << -1", a number beyond 64 bits), FORMAT (no expression). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_network_add_expression(insitu_network *network, const char *text,
                                                                          insitu_number *out_number, insitu_diag *diag);
 /* The condition must hold whenever the network runs; it is checked before anything is written, or as soon as its numbers
@@ -53,7 +53,7 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_network_add_assert(insitu_netw
 
 /* An input: dense, row-major, with ndim sizes >= 0 or expressions. Inputs are bound in the order in which they are added.
  * The tensor's name is the input's. Errors: ARG (a name that a tensor has or that is empty; a dtype; a rank above
- * INSITU_MAX_RANK), SHAPE (a negative size). */
+ * INSITU_MAX_RANK), SHAPE (a size that can't be 0 or more; over 2^56 bytes, where a size 0 counts as 1). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_network_add_input(insitu_network *network, const char *name,
                                                                     insitu_dtype dtype, int32_t ndim,
                                                                     const insitu_number *sizes, insitu_value *out_value,

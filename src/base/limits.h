@@ -2,6 +2,11 @@
 #ifndef LIMITS_H
 #define LIMITS_H
 
+#include <stdint.h>
+
+#define MAX_TENSOR_POWER 56 /* more than any address space holds; sums of a few don't overflow */
+#define MAX_TENSOR_BYTES (INT64_C(1) << MAX_TENSOR_POWER)
+
 enum {
     MAX_RANK = 12,            /* dimensions of a tensor */
     MAX_NESTING = 256,        /* JSON, subgraphs, expressions, pytrees */

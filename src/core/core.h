@@ -114,6 +114,10 @@ bool sym_uses(const sym_pool *pool, sym a, uint32_t symbol_index);
  * division by zero; *out_missing then names the unbound symbol or is NONE. Allocates nothing. */
 bool sym_evaluate(const sym_pool *pool, sym a, const sym_value *values, const bool *bound, sym_value *out,
                   uint32_t *out_missing);
+/* The first part of an expression that has no value whatever the symbols are: a division by 0, an overflow. */
+bool sym_find_fault(const sym_pool *pool, sym a, sym *out_part);
+/* The name of a symbol in an expression's text: an identifier that is no word of it, such as "max". */
+bool sym_is_name(const char *name);
 void sym_print(const sym_pool *pool, sym a, text *out); /* "2*s77 + 1", "max(1, u0)", "s0 // 2", "0.5*float(s1)" */
 /* Parses such text up to the first character that can't continue an expression; *cursor is advanced. Unknown
  * identifiers become INT symbols. */
@@ -135,6 +139,8 @@ typedef struct tensor_type { /* a tensor as a program records it, and as a step 
 sym shape_numel(sym_pool *pool, const shape *shape);
 void shape_dense_strides(sym_pool *pool, const shape *shape, sym *out_strides); /* row-major, PyTorch's rule for 0 */
 bool shape_same(const shape *a, const shape *b);                                /* rank and ids equal */
+/* The least that the sizes can be, each 0 counted as 1, needs no more bytes than MAX_TENSOR_BYTES. */
+bool shape_fits(const sym_pool *pool, const shape *shape, dtype type);
 truth shape_equal(sym_pool *pool, const shape *a, const shape *b);
 bool type_is_dense(sym_pool *pool, const tensor_type *type); /* row-major strides, ignoring dimensions of size 1 */
 void shape_print(const sym_pool *pool, const shape *shape, text *out);     /* "[1,s11,32]" */

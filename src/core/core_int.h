@@ -72,6 +72,5 @@ bool poly_is_nonnegative(sym_pool *pool, const poly *sum); /* true: proved for a
 
 /* ---- text shared by the two notations ---- */
 bool parse_number(const char **cursor, sym_value *out); /* unsigned; false: not a number, or out of range */
-bool is_reserved_word(const char *name);
 
 #endif

@@ -12,7 +12,7 @@ void shape_dense_strides(sym_pool *pool, const shape *shape, sym *out_strides) {
     sym one = sym_int(pool, 1), stride = one;
     for (uint32_t i = shape->rank; i-- > 0;) {
         out_strides[i] = stride;
-        stride = sym_mul(pool, stride, sym_max(pool, one, shape->sizes[i]));
+        if (i > 0) stride = sym_mul(pool, stride, sym_max(pool, one, shape->sizes[i]));
     }
 }
 
@@ -21,6 +21,15 @@ bool shape_same(const shape *a, const shape *b) {
     for (uint32_t i = 0; i < a->rank; i++)
         if (!sym_same(a->sizes[i], b->sizes[i])) return false;
     return true;
+}
+
+bool shape_fits(const sym_pool *pool, const shape *shape, dtype type) {
+    int64_t bytes = dtype_size(type), least, most;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        sym_range(pool, shape->sizes[i], &least, &most);
+        if (!checked_mul(bytes, least > 1 ? least : 1, &bytes)) return false;
+    }
+    return bytes <= MAX_TENSOR_BYTES;
 }
 
 truth shape_equal(sym_pool *pool, const shape *a, const shape *b) {

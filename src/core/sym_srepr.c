@@ -123,9 +123,7 @@ static insitu_status skip_keywords(srepr *s) {
 /* ---- literals ---- */
 
 static insitu_status symbol_named(srepr *s, const char *name, quotient *out) {
-    bool is_named = name[0] && !(name[0] >= '0' && name[0] <= '9') && !is_reserved_word(name);
-    for (const char *c = name; *c; c++) is_named &= is_name_char(*c);
-    if (!is_named) return srepr_failed(s, "a symbol's name that is no name before");
+    if (!sym_is_name(name)) return srepr_failed(s, "a symbol's name that is no name before");
     sym_kind kind = strncmp(name, "zf", 2) == 0 || strncmp(name, "zuf", 3) == 0 ? SYM_KIND_FLOAT : SYM_KIND_INT;
     uint32_t index = sym_add_symbol(s->pool, name, kind, INT64_MIN, INT64_MAX);
     *out = whole(s, sym_of_symbol(s->pool, index));

@@ -27,7 +27,7 @@ static const char *const INFIX[] = {
 #undef SYM_OP
 };
 
-bool is_reserved_word(const char *name) {
+static bool is_reserved_word(const char *name) {
     static const char *const words[] = {"and", "or", "not", "true", "false", "inf", "nan"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(name, words[i]) == 0) return true;
@@ -283,6 +283,14 @@ static bool find_function(const char *name, sym_op *out) {
     return false;
 }
 
+bool sym_is_name(const char *name) {
+    size_t size = 0;
+    sym_op op;
+    while (is_letter(name[size]) || is_digit(name[size])) size++;
+    return size > 0 && size < NUMBER_SIZE && !name[size] && !is_digit(name[0]) && !is_reserved_word(name) &&
+           !find_function(name, &op);
+}
+
 static bool takes_count(sym_op op, uint32_t count) {
     if (op == SYM_MAX || op == SYM_MIN) return count > 0;
     return count == (op == SYM_WHERE ? 3U : op == SYM_POW || op == SYM_BITAND || op == SYM_BITOR ? 2U : 1U);
@@ -325,7 +333,9 @@ static insitu_status parse_name(parser *p, sym *out) {
     else if (start[size] == '(') {
         p->cursor = start + size + 1;
         return parse_call(p, name, out);
-    } else
+    } else if (!sym_is_name(name))
+        return parse_failed(p, "expected the arguments of");
+    else
         *out = sym_of_symbol(p->pool, sym_add_symbol(p->pool, name, SYM_KIND_INT, INT64_MIN, INT64_MAX));
     p->cursor = start + size;
     return INSITU_OK;

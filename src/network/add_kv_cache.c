@@ -32,6 +32,10 @@ static insitu_status kv_fail(const kv_update *kv, insitu_status code, const char
     return status;
 }
 
+static bool is_other(sym_pool *pool, sym a, sym b) {
+    return sym_truth(pool, sym_compare(pool, SYM_EQ, a, b)) == TRUTH_FALSE;
+}
+
 static insitu_status check_operands(const kv_update *kv) {
     const network *network = kv->network->network;
     const insitu_value operands[] = {kv->cache, kv->update, kv->indices};
@@ -49,12 +53,12 @@ static insitu_status check_operands(const kv_update *kv) {
     uint32_t sequence = kv->is_bshd ? 1 : 2;
     sym_pool *pool = &kv->network->network->symbols;
     for (uint32_t i = 0; i < 4; i++)
-        if (i != sequence &&
-            sym_truth(pool, sym_compare(pool, SYM_EQ, cache->shape.sizes[i], update->shape.sizes[i])) == TRUTH_FALSE)
+        if (i != sequence && is_other(pool, cache->shape.sizes[i], update->shape.sizes[i]))
             return kv_fail(kv, INSITU_SHAPE, "cache and update may differ in the sequence's size alone");
     if (sym_is_le(pool, update->shape.sizes[sequence], cache->shape.sizes[sequence]) == TRUTH_FALSE)
         return kv_fail(kv, INSITU_SHAPE, "the update has more rows than the cache");
-    if (sym_truth(pool, sym_compare(pool, SYM_EQ, indices->shape.sizes[0], cache->shape.sizes[0])) == TRUTH_FALSE)
+    if (is_other(pool, indices->shape.sizes[0], cache->shape.sizes[0]) ||
+        is_other(pool, indices->shape.sizes[0], update->shape.sizes[0]))
         return kv_fail(kv, INSITU_SHAPE, "write_indices must have one position for each row of the batch");
     return INSITU_OK;
 }
@@ -99,6 +103,23 @@ static insitu_status read_sizes(kv_update *kv) {
     return INSITU_OK;
 }
 
+/* Its layers, or none of them. */
+static insitu_status add_whole(const kv_update *kv, insitu_value *out_value) {
+    network *network = kv->network->network;
+    const network_mark before = network_mark_end(network);
+    kv_update part = *kv;
+    insitu_diag why = {.struct_size = sizeof(why)};
+    part.diag = &why;
+    insitu_status status = add_update(&part, out_value);
+    if (status != INSITU_OK) {
+        network_undo(network, before);
+        *out_value = insitu_no_value();
+        status = kv_fail(kv, status, why.message);
+    }
+    insitu_diag_release(&why);
+    return status;
+}
+
 insitu_status insitu_network_add_kv_cache_update(insitu_network *network, insitu_value cache, insitu_value update,
                                                  insitu_value write_indices, insitu_cache_layout layout,
                                                  insitu_value *out_value, insitu_diag *diag) {
@@ -115,6 +136,7 @@ insitu_status insitu_network_add_kv_cache_update(insitu_network *network, insitu
                     .is_bshd = layout == INSITU_CACHE_BSHD};
     insitu_status status = check_operands(&kv);
     if (status == INSITU_OK) status = read_sizes(&kv);
-    if (status == INSITU_OK) status = add_update(&kv, out_value);
+    if (status == INSITU_OK) status = add_whole(&kv, out_value);
+    sym_pool_forgive(&network->network->symbols);
     return diag_complete(diag, status);
 }

@@ -53,8 +53,8 @@ insitu_status insitu_network_add_index(insitu_network *network, insitu_value x, 
     layer_build build;
     build_open(&build, network, LAYER_INDEX, __func__, out_value, diag);
     build_operand(&build, x);
+    build_dims(&build, ATTR_DIMS, count, dims); /* which limits the count */
     build_operands(&build, count, indices, "indices");
-    build_dims(&build, ATTR_DIMS, count, dims);
     build_flag(&build, ATTR_WRAP, wrap);
     return build_close(&build, out_value, NULL);
 }
@@ -122,8 +122,8 @@ insitu_status insitu_network_add_index_update(insitu_network *network, insitu_va
     build_open(&build, network, LAYER_INDEX_UPDATE, __func__, out_value, diag);
     build_operand(&build, x);
     build_operand(&build, src);
+    build_dims(&build, ATTR_DIMS, count, dims); /* which limits the count */
     build_operands(&build, count, indices, "indices");
-    build_dims(&build, ATTR_DIMS, count, dims);
     build_flag(&build, ATTR_ACCUMULATE, accumulate);
     build_flag(&build, ATTR_WRAP, wrap);
     return build_close(&build, out_value, NULL);
@@ -175,12 +175,13 @@ insitu_status insitu_network_add_item(insitu_network *network, insitu_value x, c
                                       int64_t max, insitu_number *out_number, insitu_diag *diag) {
     if (out_number) *out_number = insitu_int(0);
     layer_build build;
-    build_open(&build, network, LAYER_ITEM, __func__, name ? out_number : NULL, diag);
+    build_open(&build, network, LAYER_ITEM, __func__, out_number, diag);
     build_operand(&build, x);
+    sym symbol = {0};
+    if (!name) build_fail(&build, INSITU_ARG, "its symbol has no name");
     if (build.status == INSITU_OK) {
         const network_tensor *read = network_tensor_of(network->network, build.operands[0]);
         int64_t count = 0;
-        sym symbol;
         if (dtype_is_complex(read->dtype))
             build_fail(&build, INSITU_ARG, "a complex element is no number of a network");
         if (!sym_constant(&network->network->symbols, shape_numel(&network->network->symbols, &read->shape), &count) ||
@@ -189,7 +190,8 @@ insitu_status insitu_network_add_item(insitu_network *network, insitu_value x, c
         if (build.status == INSITU_OK)
             build.status = builder_symbol(network, name, kind_of_element(read->dtype), min, max, &symbol, diag);
         if (build.status == INSITU_OK) build_number(&build, ATTR_SYMBOL, number_of(symbol));
-        if (build.status == INSITU_OK) *out_number = number_of(symbol);
     }
-    return build_close(&build, NULL, NULL);
+    insitu_status status = build_close(&build, NULL, NULL);
+    if (status == INSITU_OK) *out_number = number_of(symbol);
+    return status;
 }

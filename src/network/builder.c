@@ -34,24 +34,35 @@ insitu_status builder_dtype(insitu_dtype given, const char *what, dtype *out, in
     return INSITU_OK;
 }
 
-insitu_status builder_shape(insitu_network *network, int32_t ndim, const insitu_number *sizes, const char *what,
-                            shape *out, insitu_diag *diag) {
+static insitu_status need_size(const insitu_network *network, sym size, const char *what, int32_t index,
+                               insitu_diag *diag) {
+    const sym_pool *pool = &network->network->symbols;
+    int64_t least, most;
+    if (sym_kind_of(pool, size) != SYM_KIND_INT) FAIL(diag, INSITU_ARG, "%s: size %d is no integer", what, (int)index);
+    sym_range(pool, size, &least, &most);
+    if (most >= 0) return INSITU_OK;
+    text printed;
+    text_init(&printed);
+    sym_print(pool, size, &printed);
+    insitu_status status = text_status(&printed, diag);
+    if (status == INSITU_OK)
+        status = diag_set(diag, INSITU_SHAPE, "%s: size %d is %s, below 0", what, (int)index, printed.data);
+    text_release(&printed);
+    return status;
+}
+
+insitu_status builder_shape(insitu_network *network, dtype type, int32_t ndim, const insitu_number *sizes,
+                            const char *what, shape *out, insitu_diag *diag) {
     *out = (shape){0};
     if (ndim < 0 || ndim > MAX_RANK || (ndim && !sizes))
         FAIL(diag, INSITU_ARG, "%s has %d dimensions where 0 to %d are allowed%s", what, (int)ndim, MAX_RANK,
              ndim && !sizes ? ", and no sizes" : "");
-    int64_t bytes = 16; /* the largest element */
     for (int32_t i = 0; i < ndim; i++) {
-        int64_t size = 1;
         TRY(builder_sym(network, sizes[i], what, &out->sizes[i], diag));
-        if (sym_kind_of(&network->network->symbols, out->sizes[i]) != SYM_KIND_INT)
-            FAIL(diag, INSITU_ARG, "%s: size %d is no integer", what, (int)i);
-        if (sym_constant(&network->network->symbols, out->sizes[i], &size) && size < 0)
-            FAIL(diag, INSITU_SHAPE, "%s: size %d is %lld, below 0", what, (int)i, (long long)size);
-        if (size && !checked_mul(bytes, size, &bytes)) FAIL(diag, INSITU_SHAPE, "%s has too many elements", what);
+        TRY(need_size(network, out->sizes[i], what, i, diag));
     }
     out->rank = (uint32_t)ndim;
-    return INSITU_OK;
+    return network_check_bytes(network->network, what, type, out, diag);
 }
 
 static insitu_status check_name(const char *name, const char *what, insitu_diag *diag) {
@@ -108,34 +119,11 @@ void insitu_network_destroy(insitu_network *network) {
 
 /* ---- symbols ---- */
 
-static bool is_identifier(const char *name) {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    return name[0] && !(name[0] >= '0' && name[0] <= '9') && name[strspn(name, letters)] == '\0';
-}
-
-/* A word that means something else in an expression does not read as a symbol. */
-static insitu_status check_identifier(const char *name, insitu_diag *diag) {
-    bool is_symbol = false;
-    if (is_identifier(name) && strlen(name) <= MAX_NAME) {
-        sym_pool pool;
-        sym read;
-        const char *cursor = name;
-        insitu_diag ignored = {.struct_size = sizeof(ignored)};
-        TRY(sym_pool_init(&pool));
-        is_symbol = sym_parse(&pool, &cursor, &read, &ignored) == INSITU_OK && !*cursor &&
-                    sym_symbol_index(&pool, read) != NONE;
-        sym_pool_release(&pool);
-        insitu_diag_release(&ignored);
-    }
-    if (!is_symbol) FAIL(diag, INSITU_ARG, "'%.64s' is no name for a symbol", name);
-    return INSITU_OK;
-}
-
 insitu_status builder_symbol(insitu_network *network, const char *name, sym_kind kind, int64_t min, int64_t max,
                              sym *out, insitu_diag *diag) {
     sym_pool *pool = &network->network->symbols;
     *out = (sym){0};
-    TRY(check_identifier(name, diag));
+    if (!sym_is_name(name)) FAIL(diag, INSITU_ARG, "'%.64s' is no name for a symbol", name);
     if (sym_find_symbol(pool, name) != NONE) FAIL(diag, INSITU_ARG, "the network has a symbol '%s' already", name);
     if (max == -1) max = INT64_MAX;
     if (kind == SYM_KIND_INT && min > max)
@@ -157,7 +145,7 @@ insitu_status insitu_network_add_symbol(insitu_network *network, const char *nam
     return diag_complete(diag, status);
 }
 
-/* Every identifier that no "(" follows must be a symbol that is there, or a word of expressions. */
+/* Every name that no "(" follows must be a symbol that is there; the parser knows the words of expressions. */
 static insitu_status check_symbols(const insitu_network *network, const char *text, insitu_diag *diag) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     for (const char *c = text; *c;) {
@@ -167,25 +155,40 @@ static insitu_status check_symbols(const insitu_network *network, const char *te
             continue;
         }
         char name[MAX_NAME + 1];
-        bool is_call = c[size + strspn(c + size, " ")] == '(';
+        bool is_call = c[size] == '(';
         if (size > MAX_NAME) FAIL(diag, INSITU_ARG, "an expression has a name of over %d bytes", MAX_NAME);
         memcpy(name, c, size);
         name[size] = '\0';
         c += size ? size : 1;
-        if (!size || is_call || sym_find_symbol(&network->network->symbols, name) != NONE) continue;
-        if (check_identifier(name, NULL) == INSITU_OK)
+        if (!is_call && sym_is_name(name) && sym_find_symbol(&network->network->symbols, name) == NONE)
             FAIL(diag, INSITU_ARG, "the expression '%.200s' has a symbol '%.64s' that the network has not", text, name);
     }
     return INSITU_OK;
 }
 
+static insitu_status need_value(const sym_pool *pool, sym value, const char *text, insitu_diag *diag) {
+    sym part;
+    if (!sym_find_fault(pool, value, &part)) return INSITU_OK;
+    struct text printed;
+    text_init(&printed);
+    sym_print(pool, part, &printed);
+    insitu_status status = text_status(&printed, diag);
+    if (status == INSITU_OK)
+        status = diag_set(diag, INSITU_ARG, "the expression '%.200s' has no value: %.200s fails", text, printed.data);
+    text_release(&printed);
+    return status;
+}
+
 static insitu_status parse_expression(insitu_network *network, const char *text, sym *out, insitu_diag *diag) {
     const char *cursor = text;
+    sym_pool *pool = &network->network->symbols;
     TRY(check_symbols(network, text, diag));
-    TRY(sym_parse(&network->network->symbols, &cursor, out, diag));
+    insitu_status status = sym_parse(pool, &cursor, out, diag);
+    sym_pool_forgive(pool);
+    TRY(status);
     cursor += strspn(cursor, " ");
     if (*cursor) FAIL(diag, INSITU_FORMAT, "the expression '%.200s' ends before '%.64s'", text, cursor);
-    return sym_pool_status(&network->network->symbols, diag);
+    return need_value(pool, *out, text, diag);
 }
 
 insitu_status insitu_network_add_expression(insitu_network *network, const char *text, insitu_number *out_number,
@@ -238,7 +241,7 @@ static insitu_status add_input(insitu_network *network, const char *name, insitu
     shape shape;
     TRY(check_new_name(network, name, "an input", diag));
     TRY(builder_dtype(type, what.text, &known, diag));
-    TRY(builder_shape(network, ndim, sizes, what.text, &shape, diag));
+    TRY(builder_shape(network, known, ndim, sizes, what.text, &shape, diag));
     TRY(network_add_tensor(built, name, TENSOR_INPUT, known, &shape, built->input_count, &tensor));
     TRY(network_add_input(built, &row));
     row->name = network_tensor_of(built, tensor)->name;
@@ -355,7 +358,7 @@ insitu_status insitu_network_add_state(insitu_network *network, const char *name
     uint32_t record = NONE;
     insitu_status status = check_new_name(network, name, "a state", diag);
     if (status == INSITU_OK) status = builder_dtype(dtype, what.text, &type.dtype, diag);
-    if (status == INSITU_OK) status = builder_shape(network, ndim, sizes, what.text, &type.shape, diag);
+    if (status == INSITU_OK) status = builder_shape(network, type.dtype, ndim, sizes, what.text, &type.shape, diag);
     if (status == INSITU_OK) status = check_state_sizes(network, &type.shape, what.text, size > 0, diag);
     if (status == INSITU_OK && data) status = check_bytes(network, &type.shape, type.dtype, what.text, size, diag);
     if (status == INSITU_OK) status = add_record(network, name, type.dtype, data, size, &record);
@@ -393,7 +396,7 @@ insitu_status insitu_network_add_constant(insitu_network *network, const char *n
     insitu_status status = check_new_name(network, name, "a constant", diag);
     if (status == INSITU_OK) status = builder_dtype(dtype, what.text, &type.dtype, diag);
     if (status == INSITU_OK)
-        status = builder_shape(network, ndim, sizes ? numbers : NULL, what.text, &type.shape, diag);
+        status = builder_shape(network, type.dtype, ndim, sizes ? numbers : NULL, what.text, &type.shape, diag);
     if (status == INSITU_OK) status = check_bytes(network, &type.shape, type.dtype, what.text, size, diag);
     if (status == INSITU_OK) status = add_record(network, name, type.dtype, data, size, &record);
     if (status == INSITU_OK) status = add_constant(network, name, &type, record, out_value);

@@ -17,8 +17,8 @@ tensor_id builder_tensor(const insitu_network *network, insitu_value value);
 /* what: "dim of slice". Errors: ARG. */
 MUST_CHECK insitu_status builder_sym(insitu_network *network, insitu_number number, const char *what, sym *out,
                                      insitu_diag *diag);
-/* ndim sizes that are no negative numbers. what: "input 'x'". Errors: ARG, SHAPE. */
-MUST_CHECK insitu_status builder_shape(insitu_network *network, int32_t ndim, const insitu_number *sizes,
+/* ndim sizes of a tensor that can be. what: "input 'x'". Errors: ARG, SHAPE. */
+MUST_CHECK insitu_status builder_shape(insitu_network *network, dtype type, int32_t ndim, const insitu_number *sizes,
                                        const char *what, shape *out, insitu_diag *diag);
 MUST_CHECK insitu_status builder_dtype(insitu_dtype given, const char *what, dtype *out, insitu_diag *diag);
 /* A name for a symbol: an identifier that no symbol has. */

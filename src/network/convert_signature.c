@@ -39,6 +39,7 @@ static insitu_status add_user_input(converter *c, const graph_input *input, uint
         return INSITU_OK;
     }
     for (uint32_t i = 0; i < value->type.shape.rank; i++) row->strides[i] = value->type.strides[i];
+    TRY(network_check_bytes(c->network, value->name, value->type.dtype, &value->type.shape, c->diag));
     TRY(network_add_tensor(c->network, value->name, TENSOR_INPUT, value->type.dtype, &value->type.shape, index,
                            &row->tensor));
     c->tensors[input->value.index] = row->tensor;
@@ -132,6 +133,7 @@ static insitu_status add_stored_tensor(converter *c, const graph_input *input, t
         shape_equal(c->pool, &value->type.shape, &type->shape) == TRUTH_FALSE) {
         FAIL(c->diag, INSITU_FORMAT, "'%s' is stored with another type than the graph has", input->fqn);
     }
+    TRY(network_check_bytes(c->network, input->name, type->dtype, &type->shape, c->diag));
     TRY(network_add_tensor(c->network, input->name, role, type->dtype, &type->shape, index, out_tensor));
     c->tensors[input->value.index] = *out_tensor;
     return INSITU_OK;

@@ -129,6 +129,19 @@ insitu_status infer_size(const infer_call *call, sym value, int64_t min, const c
     return infer_at_most(call, sym_int(call->pool, min), value, what);
 }
 
+insitu_status infer_bytes(const infer_call *call, uint32_t result) {
+    const inferred *type = &call->results[result];
+    if (shape_fits(call->pool, &type->shape, type->dtype)) return INSITU_OK;
+    text name;
+    text_init(&name);
+    layer_print_call(call->network, call->kind, call->operands, call->operand_count, &name);
+    insitu_status status = text_status(&name, call->diag);
+    if (status == INSITU_OK)
+        status = network_check_bytes(call->network, name.data, type->dtype, &type->shape, call->diag);
+    text_release(&name);
+    return status;
+}
+
 insitu_status infer_same_shape(const infer_call *call, const shape *a, const shape *b, const char *what) {
     if (a->rank != b->rank) {
         return infer_fail(call, INSITU_SHAPE, "%s: rank %u where %u was expected", what, b->rank, a->rank);
@@ -174,6 +187,24 @@ static insitu_status check_attr(const infer_call *call, const attr_row *row, con
     return INSITU_OK;
 }
 
+static bool has_constant_sizes(const infer_call *call) {
+    int64_t size;
+    for (uint32_t i = 0; i < call->operand_count; i++) {
+        const shape *shape = &infer_operand(call, i)->shape;
+        for (uint32_t j = 0; j < shape->rank; j++)
+            if (!sym_constant(call->pool, shape->sizes[j], &size)) return false;
+    }
+    return true;
+}
+
+/* What the kind's function found: tensors that can be, of sizes that can be expressed. */
+static insitu_status check_results(const infer_call *call) {
+    for (uint32_t i = 0; i < layer_info_of(call->kind)->results; i++) TRY(infer_bytes(call, i));
+    if (!call->pool->too_large) return sym_pool_status(call->pool, call->diag);
+    return infer_fail(call, has_constant_sizes(call) ? INSITU_SHAPE : INSITU_UNSUPPORTED,
+                      "a size of it is too large a number, or too long an expression over symbols");
+}
+
 static infer_fn function_of(layer_kind kind) {
     static const infer_fn functions[LAYER_KIND_COUNT] = {
 #define LAYER(id, name, min_operands, max_operands, results, traits) [LAYER_##id] = infer_##id,
@@ -208,5 +239,5 @@ insitu_status network_infer(network *network, layer_kind kind, const tensor_id *
     }
     for (uint32_t i = 0; i < info->attr_count; i++) TRY(check_attr(&call, &info->attrs[i], &attrs[i]));
     TRY(function_of(kind)(&call));
-    return sym_pool_status(call.pool, diag);
+    return check_results(&call);
 }

@@ -11,6 +11,7 @@ insitu_status infer_RESHAPE(const infer_call *call) {
         TRY(infer_size(call, sizes.list.items[i], 0, "size"));
         result->sizes[i] = sizes.list.items[i];
     }
+    TRY(infer_bytes(call, 0));
     return infer_equal(call, shape_numel(call->pool, result), shape_numel(call->pool, &x->shape), "number of elements");
 }
 

@@ -55,10 +55,17 @@ static void set_attr(layer_build *build, attr_id id, attr value) {
     build->attrs[layer_attr_index(build->kind, id)] = value;
 }
 
+/* A number of the attribute, or of its list. */
+static void take_number(layer_build *build, attr_id id, insitu_number number, sym *out) {
+    char what[64];
+    if (build->status != INSITU_OK) return;
+    snprintf(what, sizeof(what), "%s of %s", attr_name(id), layer_info_of(build->kind)->name);
+    build->status = builder_sym(build->network, number, what, out, build->diag);
+}
+
 void build_number(layer_build *build, attr_id id, insitu_number number) {
     sym value;
-    if (build->status != INSITU_OK) return;
-    build->status = builder_sym(build->network, number, attr_name(id), &value, build->diag);
+    take_number(build, id, number, &value);
     if (build->status == INSITU_OK) set_attr(build, id, attr_of_sym(value));
 }
 
@@ -100,8 +107,7 @@ static sym *take_list(layer_build *build, attr_id id, int64_t count) {
 void build_numbers(layer_build *build, attr_id id, int32_t count, const insitu_number *numbers) {
     if (count > 0 && !is_given(build, numbers, attr_name(id))) return;
     sym *items = take_list(build, id, count);
-    for (int32_t i = 0; items && i < count && build->status == INSITU_OK; i++)
-        build->status = builder_sym(build->network, numbers[i], attr_name(id), &items[i], build->diag);
+    for (int32_t i = 0; items && i < count; i++) take_number(build, id, numbers[i], &items[i]);
 }
 
 void build_dims(layer_build *build, attr_id id, int32_t count, const int32_t *dims) {
@@ -132,16 +138,16 @@ insitu_status build_close(layer_build *build, insitu_value *out_first, insitu_va
     network *network = build->network->network;
     tensor_id results[2];
     char name[64];
-    uint32_t asserts = network->assert_count;
+    const network_mark before = network_mark_end(network);
     snprintf(name, sizeof(name), "%s.%u", layer_info_of(build->kind)->name, network->tensor_count);
     insitu_status status = network_add_layer(network, build->kind, build->operands, build->operand_count, build->attrs,
                                              name, "", results, build->diag);
     if (status != INSITU_OK) {
-        network->assert_count = asserts; /* what inference required before it failed */
+        network_undo(network, before); /* what inference required before it failed */
         sym_pool_forgive(&network->symbols);
         return diag_complete(build->diag, status);
     }
-    mark_bounds(build, asserts);
+    mark_bounds(build, before.asserts);
     network->identity = 0;
     if (out_first) *out_first = value_of(results[0]);
     if (out_second) *out_second = value_of(results[1]);

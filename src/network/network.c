@@ -53,6 +53,39 @@ insitu_status network_add_tensor(network *network, const char *name, tensor_role
     return INSITU_OK;
 }
 
+insitu_status network_check_bytes(const network *network, const char *what, dtype type, const shape *shape,
+                                  insitu_diag *diag) {
+    if (shape_fits(&network->symbols, shape, type)) return INSITU_OK;
+    text sizes;
+    text_init(&sizes);
+    shape_print(&network->symbols, shape, &sizes);
+    insitu_status status = text_status(&sizes, diag);
+    if (status == INSITU_OK)
+        status = diag_set(diag, INSITU_SHAPE, "%s: %s%s has more bytes than the 2^%d of the largest tensor", what,
+                          dtype_name(type), sizes.data, MAX_TENSOR_POWER);
+    text_release(&sizes);
+    return status;
+}
+
+network_mark network_mark_end(const network *network) {
+    return (network_mark){network->tensor_count, network->layer_count, network->order_count, network->assert_count,
+                          network->identity};
+}
+
+void network_undo(network *network, network_mark mark) {
+    bool is_named = network->tensor_count > mark.tensors;
+    network->tensor_count = mark.tensors;
+    network->layer_count = mark.layers;
+    network->order_count = mark.order;
+    network->assert_count = mark.asserts;
+    network->identity = mark.identity;
+    if (!is_named) return;
+    memset(network->names.entries, 0, network->names.capacity * sizeof *network->names.entries);
+    network->names.count = 0;
+    for (uint32_t i = 0; i < mark.tensors; i++) /* there is room: the map held more */
+        if (map_set(&network->names, &network->arena, network->tensors[i].name, i) != INSITU_OK) return;
+}
+
 insitu_status network_swap_name(network *network, tensor_id tensor, const char *name) {
     network_tensor *renamed = &network->tensors[tensor.index];
     uint32_t holder = map_find(&network->names, name);
@@ -60,7 +93,8 @@ insitu_status network_swap_name(network *network, tensor_id tensor, const char *
     const char *taken = renamed->name;
     if (holder == NONE) {
         TRY(arena_string(&network->arena, name, strlen(name), &renamed->name));
-        return map_set(&network->names, &network->arena, renamed->name, tensor.index);
+        TRY(map_set(&network->names, &network->arena, renamed->name, tensor.index));
+        return map_set(&network->names, &network->arena, taken, NONE);
     }
     renamed->name = network->tensors[holder].name;
     network->tensors[holder].name = taken;

@@ -115,6 +115,9 @@ void network_destroy(network *network); /* NULL allowed */
 /* Adds a tensor that is an input's, a state's or a constant's; the caller then adds the row. */
 MUST_CHECK insitu_status network_add_tensor(network *network, const char *name, tensor_role role, dtype type,
                                             const shape *shape, uint32_t index, tensor_id *out_tensor);
+/* what ("input 'x'") can be no tensor of that type: it needs more than MAX_TENSOR_BYTES. Errors: SHAPE. */
+MUST_CHECK insitu_status network_check_bytes(const network *network, const char *what, dtype type, const shape *shape,
+                                             insitu_diag *diag);
 /* One more row at the end of an array of the network; *out is the zeroed row. */
 MUST_CHECK insitu_status network_add_input(network *network, network_input **out);
 MUST_CHECK insitu_status network_add_state(network *network, network_state **out);

@@ -16,6 +16,13 @@ MUST_CHECK insitu_status network_require_bounds(network *network, sym condition,
                                                 const char *source);
 /* Gives a tensor the name; the tensor that has it takes the other's. */
 MUST_CHECK insitu_status network_swap_name(network *network, tensor_id tensor, const char *name);
+/* How much there is of what layers are added to; network_undo takes back what was added since. Expressions stay. */
+typedef struct network_mark {
+    uint32_t tensors, layers, order, asserts;
+    uint64_t identity;
+} network_mark;
+network_mark network_mark_end(const network *network);
+void network_undo(network *network, network_mark mark);
 /* "binary(f32[2,4], f32[2])" */
 void layer_print_call(const network *network, layer_kind kind, const tensor_id *operands, uint32_t operand_count,
                       text *out);
@@ -75,6 +82,8 @@ MUST_CHECK insitu_status infer_dims(const infer_call *call, attr_id id, uint32_t
                                     uint32_t *out_count);
 /* An integer expression that may not be below min. */
 MUST_CHECK insitu_status infer_size(const infer_call *call, sym value, int64_t min, const char *what);
+/* The result's sizes and dtype are those of a tensor that can be (SHAPE). */
+MUST_CHECK insitu_status infer_bytes(const infer_call *call, uint32_t result);
 /* Proved, disproved (SHAPE), or required at run time. what: "size of dimension 2". */
 MUST_CHECK insitu_status infer_equal(const infer_call *call, sym a, sym b, const char *what);
 MUST_CHECK insitu_status infer_at_most(const infer_call *call, sym a, sym b, const char *what);

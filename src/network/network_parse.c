@@ -173,6 +173,7 @@ static insitu_status parse_view(parser *p, tensor_role role, uint32_t index, ten
     TRY(need(p, ":"));
     skip_blanks(p);
     TRY(type_parse(&p->network->symbols, &p->at, &type, p->diag));
+    TRY(network_check_bytes(p->network, name, type.dtype, &type.shape, p->diag));
     TRY(network_add_tensor(p->network, name, role, type.dtype, &type.shape, index, out_tensor));
     for (uint32_t i = 0; i < type.shape.rank; i++) out_strides[i] = type.strides[i];
     *out_offset = type.offset;

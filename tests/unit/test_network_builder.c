@@ -32,7 +32,7 @@ static void inputs_and_constants(void **state) {
     REFUSED(insitu_network_add_input(n, "y", F32, 1, NULL, &y, &b->diag), INSITU_ARG, "and no sizes");
     REFUSED(insitu_network_add_input(n, "y", F32, 1, &minus, &y, &b->diag), INSITU_SHAPE, "size 0 is -2, below 0");
     REFUSED(insitu_network_add_input(n, "y", F32, 1, &half, &y, &b->diag), INSITU_ARG, "size 0 is no integer");
-    REFUSED(insitu_network_add_input(n, "y", F32, 2, huge, &y, &b->diag), INSITU_SHAPE, "too many elements");
+    REFUSED(insitu_network_add_input(n, "y", F32, 2, huge, &y, &b->diag), INSITU_SHAPE, "more bytes than the 2^56");
     REFUSED(insitu_network_add_input(n, "y", INSITU_DTYPE(99, 8), 1, &two, &y, &b->diag), INSITU_ARG,
             "no dtype of code 99");
     const int64_t size = 2;
