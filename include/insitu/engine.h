@@ -64,7 +64,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_state(const insitu_engi
 /* A buffer that the program does not write, be it used or not: a read-only view of bytes that the engine maps. The name,
  * data, shape and strides are the engine's, valid until it is destroyed; the memory must not be written to. States and
  * these buffers together are all buffers of the module; no two have one name. In an engine whose state is the caller's,
- * a buffer of an input's name ("buf_cache") is that input's initial value. Errors: ARG (index out of range). */
+ * a buffer of an input's name ("buf_cache") is that input's initial value; of a network's states that begin with zeros
+ * there is none. Errors: ARG (index out of range). */
 INSITU_API int32_t insitu_engine_buffer_count(const insitu_engine *engine);
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_buffer(const insitu_engine *engine, int32_t index,
                                                                 const char **out_name, insitu_tensor *out_tensor,

@@ -6,7 +6,7 @@
  * has one function for each kind of layer; docs/ir.md has the text.
  *
  * A network is used by one thread at a time. A call that fails changes nothing. Every name, array and byte that is passed
- * is copied, save insitu_network_set_record's. */
+ * is copied, save insitu_network_set_record's. Names and messages are UTF-8. */
 #ifndef INSITU_NETWORK_H
 #define INSITU_NETWORK_H
 

@@ -78,6 +78,7 @@ MUST_CHECK insitu_status text_status(const text *text, insitu_diag *diag);
 /* Forms of strings and numbers (text_forms.c). */
 void text_quoted(text *out, const char *string); /* "..." with \" \\ \n \t \xNN */
 void text_double(text *out, double number);      /* shortest text that reads back the same; inf, -inf, nan */
+bool is_utf8(const char *string);
 /* JSON's: a string with its quotes and escapes, what is not UTF-8 replaced; a number of so many digits, or "NaN",
  * "Infinity", "-Infinity" in quotes. */
 void json_print_string(text *out, const char *string);

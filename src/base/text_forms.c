@@ -76,6 +76,12 @@ static size_t character_size(const char *string) {
     return wrong ? 0 : size;
 }
 
+bool is_utf8(const char *string) {
+    for (size_t size; *string; string += size)
+        if ((size = character_size(string)) == 0) return false;
+    return true;
+}
+
 void json_print_string(text *out, const char *string) {
     text_add(out, "\"", 1);
     while (*string) {

@@ -156,8 +156,8 @@ static const char *first_written(const network *network) {
 static insitu_status shape_face(network *network, const insitu_compile_options *options, insitu_diag *diag) {
     const target *target;
     TRY(target_find(options->device, &target, diag));
-    if (options->state == INSITU_STATE_CALLER) TRY(network_lift_states(network));
-    if (options->state == INSITU_STATE_FROZEN) TRY(network_freeze_states(network));
+    if (options->state == INSITU_STATE_CALLER) TRY(network_lift_states(network, diag));
+    if (options->state == INSITU_STATE_FROZEN) TRY(network_freeze_states(network, diag));
     TRY(network_alias_outputs(network, options->mutated_inputs, (uint32_t)options->mutated_input_count, diag));
     return target_check(target, first_written(network), diag);
 }

@@ -412,9 +412,10 @@ static void check_state_block(plan_checker *checker, const plan_state_storage *b
 static void check_state_type(plan_checker *checker, const tensor_type *type, sym block_bytes) {
     const plan *plan = checker->plan;
     int64_t bytes, offset;
+    size_t extent;
     if (!check_type(checker, type, "its type") || block_bytes.id >= plan->symbols.node_count) return;
     bool is_good = sym_constant(&plan->symbols, type->offset, &offset);
-    if (is_good && sym_constant(&plan->symbols, block_bytes, &bytes))
+    if (is_good && sym_constant(&plan->symbols, block_bytes, &bytes) && constant_extent(&plan->symbols, type, &extent))
         is_good = fits_in(&plan->symbols, type, (size_t)bytes);
     for (uint32_t i = 0; i < type->shape.rank && is_good; i++)
         is_good = is_of_states(plan, type->shape.sizes[i]) && is_of_states(plan, type->strides[i]);

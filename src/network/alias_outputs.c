@@ -101,6 +101,7 @@ static insitu_status check_new_name(const aliaser *aliaser, uint32_t index) {
     static const char own[] = "mutated.";
     if (!name) return INSITU_OK;
     if (!name[0]) return refuse(aliaser, request, INSITU_ARG, "the name is empty");
+    if (!is_utf8(name)) return refuse(aliaser, request, INSITU_ARG, "the name is not UTF-8");
     if (strncmp(name, "output.", 7) == 0 || strncmp(name, "node.", 5) == 0)
         return refuse(aliaser, request, INSITU_ARG, "the program has no output of this name");
     if (strncmp(name, own, strlen(own)) == 0 &&

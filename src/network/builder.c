@@ -68,6 +68,7 @@ insitu_status builder_shape(insitu_network *network, dtype type, int32_t ndim, c
 static insitu_status check_name(const char *name, const char *what, insitu_diag *diag) {
     if (!name[0]) FAIL(diag, INSITU_ARG, "%s has an empty name", what);
     if (strlen(name) > MAX_NAME) FAIL(diag, INSITU_ARG, "%s has a name of over %d bytes", what, MAX_NAME);
+    if (!is_utf8(name)) FAIL(diag, INSITU_ARG, "%s has a name that is not UTF-8", what);
     return INSITU_OK;
 }
 
@@ -209,6 +210,7 @@ static insitu_status add_assert(insitu_network *network, insitu_number number, c
         FAIL(diag, INSITU_ARG, "the condition of an assertion must be true or false, not a number");
     if (sym_truth(&network->network->symbols, condition) == TRUTH_FALSE)
         FAIL(diag, INSITU_ARG, "the assertion '%.200s' never holds", message);
+    if (!is_utf8(message)) FAIL(diag, INSITU_ARG, "the message of an assertion is not UTF-8");
     network->network->identity = 0;
     return network_require(network->network, condition, message, "");
 }

@@ -207,10 +207,12 @@ struct insitu_mutated_input;
 MUST_CHECK insitu_status network_alias_outputs(network *network, const struct insitu_mutated_input *given,
                                                uint32_t count, insitu_diag *diag);
 /* States become inputs after the others, "buf_" and the name with "_" for dots; a buffer of the input's name holds the
- * initial value. A state that is not written stays behind as a constant. */
-MUST_CHECK insitu_status network_lift_states(network *network);
-/* States become constants, and what is written to them is dropped: each call begins with the initial values. */
-MUST_CHECK insitu_status network_freeze_states(network *network);
+ * initial value, if that isn't zeros. A state that is not written stays behind as a constant. Errors: ARG (a size that
+ * nothing tells any more). */
+MUST_CHECK insitu_status network_lift_states(network *network, insitu_diag *diag);
+/* States become constants, and what is written to them is dropped: each call begins with the initial values. Errors: as
+ * network_lift_states. */
+MUST_CHECK insitu_status network_freeze_states(network *network, insitu_diag *diag);
 update_kind network_update_kind(const network *network, tensor_id start, tensor_id next);
 
 /* From a functional graph (after the passes). All unsupported operators are listed in diag's rows (UNSUPPORTED). */

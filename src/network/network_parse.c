@@ -67,6 +67,7 @@ static insitu_status parse_string(parser *p, const char **out_string) {
             copy[size++] = *p->at++;
         }
     }
+    if (strlen(copy) != size || !is_utf8(copy)) return expected(p, "a string of UTF-8 without a zero before this");
     p->at++;
     *out_string = copy;
     return INSITU_OK;

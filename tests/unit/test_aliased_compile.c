@@ -53,6 +53,7 @@ static void wrong_pairs_are_refused(void **state) {
            BY_NAME("cache", "output.7"));
     REFUSE(slice, INSITU_ARG, "the name is another input's", BY_NAME("cache", "mutated.row"));
     REFUSE(slice, INSITU_ARG, "the name is empty", BY_NAME("cache", ""));
+    REFUSE(slice, INSITU_ARG, "the name is not UTF-8", BY_NAME("cache", "\xfc"));
     REFUSE("numbers.train.pt2", INSITU_ARG, "input 'scale' can't be output 'output.0': the input is no tensor",
            BY_NAME("scale", "output.0"));
     REFUSE("results.train.pt2", INSITU_ARG, "the output is no tensor", BY_NAME("x", "output.7"));

@@ -53,6 +53,30 @@ static void inputs_and_constants(void **state) {
     assert_int_equal(insitu_network_find(n, "y").id, 0);
 }
 
+/* Names are keys of the JSON in engine and state files. */
+static void names_are_utf8(void **state) {
+    built *b = *state;
+    insitu_network *n = b->network, *read;
+    insitu_value x, y;
+    insitu_number two = insitu_int(2), number;
+    static const char *const wrong[] = {"\xfc", "a\xc3", "\xed\xa0\x80", "\xc0\x80", "\xf5\x80\x80\x80", "\xe2\x82"};
+    must(b, insitu_network_add_input(n, "\xc3\xbc", F32, 1, &two, &x, &b->diag));
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        REFUSED(insitu_network_add_input(n, wrong[i], F32, 1, &two, &y, &b->diag), INSITU_ARG, "that is not UTF-8");
+        REFUSED(insitu_network_add_number(n, wrong[i], I64, 0, 1, &number, &b->diag), INSITU_ARG, "that is not UTF-8");
+        REFUSED(insitu_network_add_state(n, wrong[i], F32, 1, &two, NULL, 0, &y, &b->diag), INSITU_ARG,
+                "that is not UTF-8");
+        REFUSED(insitu_network_mark_output(n, x, wrong[i], &b->diag), INSITU_ARG, "that is not UTF-8");
+        REFUSED(insitu_network_add_assert(n, insitu_bool(true), wrong[i], &b->diag), INSITU_ARG, "is not UTF-8");
+    }
+    REFUSED(insitu_network_parse("network\ninput \"\xfc\" = %x: f32[2]\n", &read, &b->diag), INSITU_FORMAT, "of UTF-8");
+    REFUSED(insitu_network_parse("network\ninput \"\\xfc\" = %x: f32[2]\n", &read, &b->diag), INSITU_FORMAT,
+            "of UTF-8");
+    REFUSED(insitu_network_parse("network\ninput \"a\\x00\" = %x: f32[2]\n", &read, &b->diag), INSITU_FORMAT, "zero");
+    must(b, insitu_network_parse("network\ninput \"\\xc3\\xbc\" = %x: f32[2]\n", &read, &b->diag));
+    insitu_network_destroy(read);
+}
+
 static void names_and_layers(void **state) {
     built *b = *state;
     insitu_network *n = b->network;
@@ -527,6 +551,7 @@ static void bad_text_and_records(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(inputs_and_constants),
+        CASE(names_are_utf8),
         CASE(names_and_layers),
         CASE(symbols_and_numbers),
         CASE(states_are_written_in_place),
