@@ -19,12 +19,15 @@ INSITU_API void insitu_context_destroy(insitu_context *context);
 /* Binds an input. The tensor struct, its shape and strides are copied, its data are used in place: they must stay valid
  * until the next run has returned. An input that the program writes is written there, so its strides must be those that it
  * was exported with. A binding that fails leaves the one before. Errors: ARG (index, dtype, device, alignment, no data),
- * SHAPE (rank, size, a size outside its range; strides of a written input, which those that depend on other inputs' sizes
+ * SHAPE (rank, size, a size outside its range; a negative stride; strides of a written input, which those that depend on other inputs' sizes
  * are only found by the run). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_input(insitu_context *context, int32_t index,
                                                                     const insitu_tensor *tensor, insitu_diag *diag);
 /* Binds memory for an output; tensor NULL unbinds it. An output that is left unbound lives in memory of the context
- * until its next run; one that is a state tensor or an input is that tensor itself. */
+ * until its next run; one that is a state tensor or an input is that tensor itself. Sizes must be those that the output
+ * has in the run (SHAPE), so that one whose sizes the call decides is better left unbound. Strides are any that aren't
+ * negative and put no two elements in one place. A binding that fails leaves the one before. Errors: ARG (index, dtype,
+ * device, alignment, no data; the output is None), SHAPE (rank, size, strides). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_output(insitu_context *context, int32_t index,
                                                                      const insitu_tensor *tensor, insitu_diag *diag);
 /* Gives every unbound output memory of its own now, enough for its largest sizes: from then on each result lies at one
@@ -32,9 +35,10 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_output(insitu_cont
  * inputs ignores it, with a warning in the log. Errors: SHAPE (a size without a limit), NOMEM; then it is off. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_preallocate_outputs(insitu_context *context, bool is_on,
                                                                               insitu_diag *diag);
-/* Sizes that the output will have with the inputs bound now, before the run (room for out_ndim <= 12 sizes).
- * Errors: ARG (index; an input that its sizes depend on is not bound), SHAPE (also where the call itself decides them:
- * bind nothing, and ask insitu_context_output after the run). */
+/* Sizes that the output will have with the inputs bound now, before the run (room for out_ndim <= 12 sizes); of a number or
+ * None out_ndim is 0. Errors: ARG (index; an input that its sizes depend on is not bound), SHAPE (the size of a state decides
+ * them that no bound input has too, which insitu_state_describe tells; the call itself decides them: bind nothing, and ask
+ * insitu_context_output after the run). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_output_shape(insitu_context *context, int32_t index,
                                                                        int32_t *out_ndim, int64_t *out_sizes,
                                                                        insitu_diag *diag);
@@ -42,8 +46,10 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_output_shape(insitu_co
  * Errors: ARG (an input is not bound, another call runs on this state), SHAPE, BOUNDS, ASSERT, NOMEM, DEVICE. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_run(insitu_context *context, insitu_state *state,
                                                               insitu_stream stream, insitu_diag *diag);
-/* An output of the last run; valid until the next run of the context (of the state, if it is a state tensor). A None or
- * constant leaf of the program's result is a 0-d tensor or absent. Errors: ARG. */
+/* An output of the last run; valid until the next run of the context (of the state, if it is a state tensor). It has
+ * strides, which are not dense where it is a view of a state or an input; data is its first element, and byte_offset 0, but
+ * for memory that was bound with a byte_offset, which is kept. A number of the program's result, a constant one too, is a
+ * 0-d tensor; None is a tensor of zeros without data. Errors: ARG. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_output(const insitu_context *context, int32_t index,
                                                                  insitu_tensor *out_tensor, insitu_diag *diag);
 

@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/* Receives log text; level 0 error, 1 warning, 2 information, 3 trace. May be called by several threads at once. */
+/* Receives log text: whole lines, each with its "\n"; level 0 error, 1 warning, 2 information, 3 trace. May be called by
+ * several threads at once. */
 typedef void (*insitu_log_fn)(void *user, int level, const char *text);
 
 /* Installs the process's sink; NULL, the default, drops all text. Call it before other threads use Insitu. */

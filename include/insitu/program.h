@@ -59,10 +59,10 @@ typedef struct insitu_compile_options {
      * output share memory ("dla") refuses every program that writes an input or a state. Errors: ARG (unknown),
      * UNSUPPORTED. */
     const char *device;
-    /* A folder of engines compiled before, made if it is missing; NULL: none. The engine is taken from there if the
-     * program's bytes, the options and the compiler are the same, and is then what a compilation makes; else it is
-     * compiled and put there. An entry that is damaged or of another version is replaced. Several threads and processes may use
-     * one folder. What can't be written there is a warning in the log. */
+    /* A folder of engines compiled before, made if it is missing, with those that it lies in; NULL: none. The engine is
+     * taken from there if the program's bytes, the options and the compiler are the same, and is then what a compilation
+     * makes; else it is compiled and put there. An entry that is damaged or of another version is replaced. Several threads
+     * and processes may use one folder. What can't be written there is a warning in the log. */
     const char *cache_dir;
 } insitu_compile_options;
 

@@ -153,7 +153,7 @@ typedef enum switch_id {
 const char *switch_value(switch_id id); /* NULL if unset */
 bool switch_on(switch_id id);           /* set and neither "" nor "0" */
 
-/* ---- log: text to the installed sink (none by default) ---- */
+/* ---- log: text to the installed sink (none by default), which gets a last "\n" if it has none ---- */
 void log_printf(int level, const char *format, ...) PRINTF_LIKE(2, 3);
 
 #endif

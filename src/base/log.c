@@ -1,4 +1,4 @@
-/* The log: formatted text to the sink that the program installed. Without one nothing is formatted. */
+/* The log: formatted text, in whole lines, to the sink that the program installed. Without one nothing is formatted. */
 #include "base/base.h"
 
 #include <insitu/log.h>
@@ -19,6 +19,7 @@ void log_printf(int level, const char *format, ...) {
     va_start(arguments, format);
     text_vprintf(&message, format, arguments);
     va_end(arguments);
+    if (message.size && message.data[message.size - 1] != '\n') text_add(&message, "\n", 1);
     if (message.data) sink(sink_user, level, message.data);
     text_release(&message);
 }

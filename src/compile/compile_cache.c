@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* What decides the engine, one line a fact. */
@@ -62,16 +63,27 @@ insitu_status cache_look_up(const cache_entry *entry, insitu_engine **out_engine
     }
     if (*out_engine) (*out_engine)->is_cached = true;
     if (status != INSITU_OK && status != INSITU_IO)
-        log_printf(2, "compile cache: '%s' is not used: %s\n", entry->path.data, why.message);
+        log_printf(2, "compile cache: '%s' is not used: %s", entry->path.data, why.message);
     insitu_diag_release(&why);
     return status == INSITU_NOMEM ? status : INSITU_OK;
 }
 
+/* The folder of the entry's path, and those that it lies in; false, and errno: it is not there. */
+static bool make_folders(char *path) {
+    bool is_there = true;
+    for (char *end = strchr(path + 1, '/'); end; end = strchr(end + 1, '/')) {
+        *end = '\0';
+        is_there = mkdir(path, 0777) == 0 || errno == EEXIST;
+        *end = '/';
+    }
+    return is_there;
+}
+
 void cache_store(const cache_entry *entry, const insitu_engine *engine) {
     insitu_diag why = {.struct_size = sizeof(why)};
-    if (mkdir(entry->folder, 0777) != 0 && errno != EEXIST)
-        log_printf(1, "compile cache: cannot make the folder '%s': %s\n", entry->folder, strerror(errno));
+    if (!make_folders(entry->path.data))
+        log_printf(1, "compile cache: cannot make the folder '%s': %s", entry->folder, strerror(errno));
     else if (engine_write(engine, entry->path.data, entry->key.data, &why) != INSITU_OK)
-        log_printf(1, "compile cache: %s\n", why.message);
+        log_printf(1, "compile cache: %s", why.message);
     insitu_diag_release(&why);
 }

@@ -203,7 +203,7 @@ static insitu_status check_alias(const checker *checker, const record_alias *ali
         FAIL(checker->diag, INSITU_FORMAT,
              "the engine file's record: output '%.200s' is said to be input '%.200s', and in the engine it is %s%s",
              alias->output, alias->input, truth ? "input " : "no input", truth ? truth->name : "");
-    log_printf(1, "the engine file's record calls output '%s' a %s of input '%s': in the engine it is %s%s\n",
+    log_printf(1, "the engine file's record calls output '%s' a %s of input '%s': in the engine it is %s%s",
                alias->output, alias->kind, alias->input,
                is_pair ? "of kind "
                : truth ? "input "
@@ -241,7 +241,7 @@ static insitu_status check_aliases(checker *checker) {
     }
     for (uint32_t i = 0; i < checker->engine->alias_count; i++)
         if (map_find(&outputs, checker->engine->aliases[i].output) == NONE)
-            log_printf(1, "the engine file's record lacks output '%s', which the engine says is input '%s'\n",
+            log_printf(1, "the engine file's record lacks output '%s', which the engine says is input '%s'",
                        checker->engine->aliases[i].output,
                        checker->engine->plan->inputs[checker->engine->aliases[i].input].name);
     return INSITU_OK;

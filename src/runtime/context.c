@@ -231,6 +231,7 @@ insitu_status insitu_context_output_shape(insitu_context *context, int32_t index
     const plan_output *output = &plan->outputs[index];
     if (output->kind != OUTPUT_TENSOR) return INSITU_OK;
     TRY(context_read_symbols(context, NULL, diag));
+    context_take_state_sizes(context);
     const shape *shape = &output->operand.type.shape;
     for (uint32_t i = 0; i < shape->rank; i++) {
         sym_value value = {0};
@@ -243,8 +244,9 @@ insitu_status insitu_context_output_shape(insitu_context *context, int32_t index
             FAIL(diag, INSITU_SHAPE, "size %u of output '%s' is only known during the call: '%s' decides it", i,
                  output->name, plan->steps[plan->symbol_sources[missing].step].name);
         if (missing != NONE && plan->symbol_sources[missing].source == SYMBOL_STATE_SIZE)
-            FAIL(diag, INSITU_SHAPE, "size %u of output '%s' depends on the size of state '%s'", i, output->name,
-                 plan->states[plan->symbol_sources[missing].input].name);
+            FAIL(diag, INSITU_SHAPE,
+                 "size %u of output '%s' is decided by the size of state '%s', which no bound input has", i,
+                 output->name, plan->states[plan->symbol_sources[missing].input].name);
         if (missing != NONE && plan->symbol_sources[missing].source != SYMBOL_UNUSED)
             FAIL(diag, INSITU_ARG, "the sizes of output '%s' depend on input '%s', which is not bound", output->name,
                  plan->inputs[plan->symbol_sources[missing].input].name);

@@ -154,7 +154,8 @@ static void hand_out(insitu_context *context, uint32_t index) {
     uint8_t *base = context->bases[declared->operand.storage];
     if (declared->alias == ALIAS_INPUT && base == context->inputs[declared->alias_index].address) {
         const bound_tensor *input = &context->inputs[declared->alias_index];
-        set_result(output, layout->dtype, layout->rank, input->data, input->byte_offset + layout->offset);
+        uint8_t *data = input->data;
+        set_result(output, layout->dtype, layout->rank, data ? data + layout->offset : NULL, input->byte_offset);
         return;
     }
     set_result(output, layout->dtype, layout->rank, base + layout->offset, 0);

@@ -35,7 +35,7 @@ static void release(insitu_context *context) {
 insitu_status insitu_context_preallocate_outputs(insitu_context *context, bool is_on, insitu_diag *diag) {
     if (!context) FAIL(diag, INSITU_ARG, "insitu_context_preallocate_outputs needs a context");
     if (is_on && context->engine->alias_count) {
-        log_printf(1, "outputs are not allocated beforehand: '%s' is the memory of input '%s'\n",
+        log_printf(1, "outputs are not allocated beforehand: '%s' is the memory of input '%s'",
                    context->engine->aliases[0].output,
                    context->engine->plan->inputs[context->engine->aliases[0].input].name);
         return INSITU_OK;

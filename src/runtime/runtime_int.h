@@ -161,6 +161,8 @@ struct insitu_context {
 /* Reads the symbols' values off the bound inputs and the state (NULL: none) into context->values and known; those that
  * item steps read become unknown. Errors: SHAPE (out of range). */
 MUST_CHECK insitu_status context_read_symbols(insitu_context *context, const insitu_state *state, insitu_diag *diag);
+/* Of the sizes that states have the choice of, those that a bound input has too. */
+void context_take_state_sizes(insitu_context *context);
 /* A number that was bound is the one that the program was compiled for. Errors: ARG, SHAPE. */
 MUST_CHECK insitu_status context_check_number(const insitu_context *context, uint32_t input, insitu_diag *diag);
 /* The assertions that became decidable with this item step, or before the call (NONE). Errors: ASSERT. */

@@ -71,6 +71,22 @@ insitu_status context_read_symbols(insitu_context *context, const insitu_state *
     return INSITU_OK;
 }
 
+/* The inputs with the state's size in it may not agree; then the run refuses them. */
+void context_take_state_sizes(insitu_context *context) {
+    const plan *plan = context->engine->plan;
+    for (uint32_t i = 0; i < plan->input_count; i++) {
+        const bound_tensor *input = &context->inputs[i];
+        if (!input->is_bound || plan->inputs[i].is_scalar) continue;
+        for (uint32_t dim = 0; dim < input->rank; dim++) {
+            uint32_t symbol = sym_symbol_index(&plan->symbols, plan->inputs[i].type.shape.sizes[dim]);
+            if (symbol == NONE || context->known[symbol]) continue;
+            if (plan->symbol_sources[symbol].source != SYMBOL_STATE_SIZE) continue;
+            context->values[symbol] = (sym_value){.kind = SYM_KIND_INT, .i = input->sizes[dim]};
+            context->known[symbol] = true;
+        }
+    }
+}
+
 insitu_status context_check_number(const insitu_context *context, uint32_t index, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     const plan_input *input = &plan->inputs[index];

@@ -271,6 +271,20 @@ static void entries_without_a_map_are_replaced(void **state) {
     remove_folder();
 }
 
+static void missing_folders_are_made(void **state) {
+    (void)state;
+    make_folder();
+    const size_t outer = strlen(folder);
+    snprintf(folder + outer, sizeof(folder) - outer, "/a/b/c//");
+    assert_false(is_hit("input_slice.train.pt2", new_options()));
+    assert_true(is_hit("input_slice.train.pt2", new_options()));
+    remove_folder();
+    for (size_t size = outer + 4; size >= outer; size -= 2) { /* ".../a/b", ".../a", "..." */
+        folder[size] = '\0';
+        assert_int_equal(rmdir(folder), 0);
+    }
+}
+
 static void folders_that_cannot_be_written_are_a_warning(void **state) {
     (void)state;
     char file[] = "/tmp/insitu_test_XXXXXX";
@@ -332,6 +346,7 @@ int main(void) {
         ROW("row 69: an entry that is cut or damaged anywhere is a miss, and replaced", damaged_entries_are_replaced),
         cmocka_unit_test(other_things_are_replaced),
         cmocka_unit_test(other_options_and_programs_are_other_entries),
+        cmocka_unit_test(missing_folders_are_made),
         cmocka_unit_test(folders_that_cannot_be_written_are_a_warning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

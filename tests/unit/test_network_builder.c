@@ -214,6 +214,48 @@ static void states_are_written_in_place(void **state) {
     insitu_engine_destroy(engine);
 }
 
+/* Outputs that are parts of an input or of a state are handed out alike: data is the first element. */
+static void views_are_handed_out_at_their_first_element(void **state) {
+    built *b = *state;
+    insitu_network *n = b->network;
+    insitu_number sizes[2] = {insitu_int(3), insitu_int(2)};
+    insitu_value whole[2], more, row;
+    insitu_engine *engine;
+    insitu_context *context;
+    insitu_state *kept;
+    insitu_tensor tensor, rows[2];
+    float memory[9] = {0};
+    int64_t shape[2] = {3, 2};
+    must(b, insitu_network_add_input(n, "input", F32, 2, sizes, &whole[0], &b->diag));
+    must(b, insitu_network_add_state(n, "state", F32, 2, sizes, NULL, 0, &whole[1], &b->diag));
+    for (int i = 0; i < 2; i++) {
+        must(b, insitu_network_add_binary_scalar(n, "add", whole[i], insitu_int(1), false, &more, &b->diag));
+        must(b, insitu_network_assign(n, whole[i], more, &b->diag));
+        must(b, insitu_network_add_slice(n, more, 0, insitu_int(1), insitu_int(2), 1, &row, &b->diag));
+        must(b, insitu_network_mark_output(n, row, i ? "state row" : "input row", &b->diag));
+    }
+    must(b, insitu_network_compile(n, NULL, &engine, &b->diag));
+    must(b, insitu_context_create(engine, &context, &b->diag));
+    must(b, insitu_state_create(engine, &kept, &b->diag));
+    for (size_t skipped = 0; skipped <= 12; skipped += 12) {
+        insitu_tensor given = {.data = memory,
+                               .device = {INSITU_DEVICE_CPU, 0},
+                               .ndim = 2,
+                               .dtype = F32,
+                               .shape = shape,
+                               .byte_offset = skipped};
+        must(b, insitu_context_set_input(context, 0, &given, &b->diag));
+        must(b, insitu_context_run(context, kept, NULL, &b->diag));
+        for (int i = 0; i < 2; i++) must(b, insitu_context_output(context, i, &rows[i], &b->diag));
+        must(b, insitu_state_tensor(kept, 0, &tensor, &b->diag));
+        assert_true(rows[0].data == (void *)(memory + 2) && rows[0].byte_offset == skipped);
+        assert_true(rows[1].data == (void *)((float *)tensor.data + 2) && rows[1].byte_offset == 0);
+    }
+    insitu_state_destroy(kept);
+    insitu_context_destroy(context);
+    insitu_engine_destroy(engine);
+}
+
 /* Two states change places in one call; a state of any size is made as large as its creator wants. */
 static void states_swap(void **state) {
     built *b = *state;
@@ -555,6 +597,7 @@ int main(void) {
         CASE(names_and_layers),
         CASE(symbols_and_numbers),
         CASE(states_are_written_in_place),
+        CASE(views_are_handed_out_at_their_first_element),
         CASE(states_swap),
         CASE(options_of_programs_are_refused),
         CASE(symbols_without_a_source_are_refused),

@@ -102,6 +102,39 @@ static void capacities_differ_and_take_turns(void **state) {
     running_stop(&r);
 }
 
+/* A batch that inputs and states share tells the output's sizes before there is a call; a capacity does not. */
+static void sizes_are_told_before_the_call(void **state) {
+    (void)state;
+    running r;
+    int32_t ndim;
+    int64_t sizes[12], shape[2] = {3, 4};
+    float x[12] = {0};
+    insitu_state *kept;
+    start(&r, engine_of("network\n"
+                        "symbol b: int in 1..8\n"
+                        "symbol n: int in 1..8\n"
+                        "input \"x\" = %x: f32[b,4]\n"
+                        "state \"sum\" = %sum: f32[b,4] of zeros\n"
+                        "state \"rows\" = %rows: f32[n,4] of zeros\n"
+                        "%more: f32[b,4] = binary(%sum, %x) {op=add}\n"
+                        "%next: f32[n,4] = binary(%rows) {op=add, scalar=1, scalar_first=false}\n"
+                        "output \"more\" = %more\n"
+                        "output \"rows\" = %next\n"
+                        "next \"sum\" = %more\n"
+                        "next \"rows\" = %next\n"));
+    must_fail(&r, insitu_context_output_shape(r.context, 0, &ndim, sizes, &r.diag), INSITU_SHAPE,
+              "size 0 of output 'more' is decided by the size of state 'sum', which no bound input has");
+    running_input(&r, "x", x, INSITU_DTYPE_F32, shape, 2);
+    must_run(&r, insitu_context_output_shape(r.context, 0, &ndim, sizes, &r.diag));
+    assert_true(ndim == 2 && sizes[0] == 3 && sizes[1] == 4);
+    must_fail(&r, insitu_context_output_shape(r.context, 1, &ndim, sizes, &r.diag), INSITU_SHAPE, "of state 'rows'");
+    insitu_state_size two[] = {{"sum", 0, 2}, {"rows", 0, 5}};
+    must_run(&r, insitu_state_create_sized(r.engine, two, 2, &kept, &r.diag));
+    must_fail(&r, insitu_context_run(r.context, kept, NULL, &r.diag), INSITU_SHAPE, "has size 3 in dimension 0 where");
+    insitu_state_destroy(kept);
+    running_stop(&r);
+}
+
 static void turns_allocate_nothing(void **state) {
     (void)state;
     running r;
@@ -186,6 +219,7 @@ static void files_have_capacities(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(capacities_differ_and_take_turns),
+        cmocka_unit_test(sizes_are_told_before_the_call),
         cmocka_unit_test(turns_allocate_nothing),
         cmocka_unit_test(sizes_that_do_not_fit_are_refused),
         cmocka_unit_test(files_have_capacities),

@@ -82,9 +82,10 @@ static void log_goes_to_the_installed_sink_alone(void **state) {
     log_printf(2, "nobody listens");
     insitu_log_set(keep_line, &lines);
     log_printf(2, "%s %d", "pass", 3);
+    log_printf(2, "%s", "two\nlines\n");
     insitu_log_set(NULL, NULL);
     log_printf(2, "nobody listens again");
-    assert_string_equal(lines.data, "[pass 3]");
+    assert_string_equal(lines.data, "[pass 3\n][two\nlines\n]");
     text_release(&lines);
 }
 

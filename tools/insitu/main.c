@@ -33,8 +33,7 @@ static void print_usage(FILE *out) {
 static void print_log(void *user, int level, const char *text) {
     (void)user;
     (void)level;
-    size_t size = strlen(text);
-    fprintf(stderr, "%s%s", text, size && text[size - 1] == '\n' ? "" : "\n");
+    fputs(text, stderr);
 }
 
 int main(int argc, char **argv) {
