@@ -183,9 +183,13 @@ static insitu_status pair_output(aliaser *aliaser, const request *request) {
     uint32_t output;
     if (request->is_added) return INSITU_OK;
     TRY(resolve_output(aliaser, request, &output));
-    if (request->mutation == NONE) return write_output(aliaser, request, output);
-    if (returns(aliaser, output, request)) return INSITU_OK;
-    return refuse(aliaser, request, INSITU_ARG, "the program gives the input another new value");
+    if (request->mutation == NONE)
+        TRY(write_output(aliaser, request, output));
+    else if (!returns(aliaser, output, request))
+        return refuse(aliaser, request, INSITU_ARG, "the program gives the input another new value");
+    aliaser->network->outputs[output].is_input = true;
+    aliaser->network->outputs[output].input = request->input;
+    return INSITU_OK;
 }
 
 /* The new outputs move to the front. */
@@ -200,7 +204,10 @@ static insitu_status add_outputs(aliaser *aliaser) {
         const request *request = &aliaser->requests[i];
         if (!request->is_added) continue;
         row = &network->outputs[next++];
-        *row = (network_output){.kind = OUTPUT_TENSOR, .tensor = network->mutations[request->mutation].next};
+        *row = (network_output){.kind = OUTPUT_TENSOR,
+                                .tensor = network->mutations[request->mutation].next,
+                                .is_input = true,
+                                .input = request->input};
         const char *name = request->given->output;
         if (name)
             TRY(arena_string(&network->arena, name, strlen(name), &row->name));

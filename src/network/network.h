@@ -78,6 +78,8 @@ typedef struct network_output { /* in the order of the flattened result; None an
     output_kind kind;
     tensor_id tensor; /* OUTPUT_TENSOR */
     sym value;        /* OUTPUT_NUMBER */
+    bool is_input;    /* the caller wants it to be the new value of this mutated input, whatever else has that value */
+    uint32_t input;
 } network_output;
 
 typedef struct network {

@@ -190,6 +190,13 @@ static const final_value *written_back(const planner *planner, tensor_id tensor)
     return NULL;
 }
 
+/* The place of the input that the caller wants the output to be; NULL. */
+static const plan_operand *wanted_place(const planner *planner, const network_output *output) {
+    for (uint32_t i = 0; output->is_input && i < planner->final_count; i++)
+        if (planner->finals[i].is_input && planner->finals[i].index == output->input) return &planner->finals[i].place;
+    return NULL;
+}
+
 insitu_status place_readers(planner *planner) {
     for (uint32_t i = 0; i < planner->final_count; i++) {
         final_value *final = &planner->finals[i];
@@ -201,6 +208,11 @@ insitu_status place_readers(planner *planner) {
         const network_output *output = &planner->network->outputs[i];
         plan_operand *place = &planner->plan->outputs[i].operand;
         if (output->kind != OUTPUT_TENSOR) continue;
+        const plan_operand *wanted = wanted_place(planner, output);
+        if (wanted) {
+            *place = *wanted; /* which holds the value when the call ends */
+            continue;
+        }
         const network_tensor *tensor = network_tensor_of(planner->network, output->tensor);
         layout_dense(planner->pool, tensor->dtype, &tensor->shape, &place->type);
         TRY(planner_add_storage(planner, STORAGE_OUTPUT, i, layout_bytes(planner->pool, &place->type),
@@ -241,6 +253,6 @@ static insitu_status place_output(planner *planner, uint32_t index) {
 
 insitu_status place_outputs(planner *planner) {
     for (uint32_t i = 0; i < planner->network->output_count; i++)
-        if (planner->network->outputs[i].kind == OUTPUT_TENSOR) TRY(place_output(planner, i));
+        if (planner->output_copies[i] != NONE) TRY(place_output(planner, i));
     return INSITU_OK;
 }
