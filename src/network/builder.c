@@ -72,13 +72,16 @@ static insitu_status check_name(const char *name, const char *what, insitu_diag 
     return INSITU_OK;
 }
 
-/* A name that no tensor and no input has. */
+/* A name that no tensor, input, state or buffer has: an imported one's may differ from its tensor's. */
 static insitu_status check_new_name(const insitu_network *network, const char *name, const char *what,
                                     insitu_diag *diag) {
     const struct network *built = network->network;
     TRY(check_name(name, what, diag));
     bool is_taken = map_find(&built->names, name) != NONE;
     for (uint32_t i = 0; i < built->input_count && !is_taken; i++) is_taken = strcmp(built->inputs[i].name, name) == 0;
+    for (uint32_t i = 0; i < built->state_count && !is_taken; i++) is_taken = strcmp(built->states[i].name, name) == 0;
+    for (uint32_t i = 0; i < built->buffer_count && !is_taken; i++)
+        is_taken = strcmp(built->buffers[i].name, name) == 0;
     if (is_taken)
         FAIL(diag, INSITU_ARG, "%s can't be called '%s': the network has a tensor or input of that name", what, name);
     return INSITU_OK;

@@ -93,8 +93,23 @@ insitu_status infer_dims(const infer_call *call, attr_id id, uint32_t *out_set, 
     return INSITU_OK;
 }
 
+/* Fails for a number that has no value whatever the symbols are, such as 5 // 0. */
+static insitu_status need_value(const infer_call *call, insitu_status code, sym number, const char *what) {
+    sym part;
+    if (!sym_find_fault(call->pool, number, &part)) return INSITU_OK;
+    text printed;
+    text_init(&printed);
+    sym_print(call->pool, part, &printed);
+    insitu_status status = text_status(&printed, call->diag);
+    if (status == INSITU_OK) status = infer_fail(call, code, "%s: %s has no value", what, printed.data);
+    text_release(&printed);
+    return status;
+}
+
 /* A condition of two expressions that fails with "what: a op b". */
 static insitu_status infer_condition(const infer_call *call, sym_op op, sym a, sym b, const char *what) {
+    TRY(need_value(call, INSITU_SHAPE, a, what));
+    TRY(need_value(call, INSITU_SHAPE, b, what));
     sym condition = sym_compare(call->pool, op, a, b);
     truth known = sym_truth(call->pool, condition);
     if (known == TRUTH_TRUE) return INSITU_OK;
@@ -178,9 +193,11 @@ static insitu_status check_attr(const infer_call *call, const attr_row *row, con
                           value->list.count, MAX_RANK);
     }
     for (uint32_t i = 0; value->kind == ATTR_KIND_SYMS && i < value->list.count; i++) {
+        TRY(need_value(call, INSITU_ARG, value->list.items[i], attr_name(row->id)));
         if (sym_kind_of(call->pool, value->list.items[i]) == SYM_KIND_INT) continue;
         return infer_fail(call, INSITU_ARG, "%s must hold integers", attr_name(row->id));
     }
+    if (value->kind == ATTR_KIND_SYM) TRY(need_value(call, INSITU_ARG, value->value, attr_name(row->id)));
     if (value->kind == ATTR_KIND_OP && !layer_takes_op(call->kind, value->op)) {
         return infer_fail(call, INSITU_ARG, "op %s does not belong to this layer", op_name(value->op));
     }

@@ -27,7 +27,7 @@ void fuzz_allow(size_t limit);
 void fuzz_end(void);
 
 /* The engine's texts are printed; then it runs twice with inputs of the smallest sizes that it declares, each in memory
- * of just that size, unless that would take long. */
-void fuzz_run_engine(const insitu_engine *engine);
+ * of just that size, unless that would take long. The status of the last run; OK: there was none. */
+insitu_status fuzz_run_engine(const insitu_engine *engine);
 
 #endif

@@ -158,6 +158,15 @@ def make_files(out):
         write(out / "expression" / f"srepr_{number}", text)
 
 
+def make_scripts(out):
+    """Scripts of builder calls (tests/fuzz/builder_script.h): each call with good arguments, alone, and all after each other."""
+    calls = [bytes([number]) + bytes(15) for number in range(64)]
+    for number, call in enumerate(calls):
+        write(out / "builder" / f"call_{number}", bytes([number]) + call + bytes(32))
+    for first in range(0, 64, 8):
+        write(out / "builder" / f"calls_{first}", bytes([first]) + b"".join(calls[first:first + 20]))
+
+
 def make_dictionaries(out):
     operators = table_words("network/aten.def")
     layers = table_words("core/layers.def", "core/attrs.def", "core/ops.def", "core/dtypes.def")
@@ -190,6 +199,7 @@ def main():
     make_archives(options.out)
     make_compiled(options.tool.resolve(), options.out)
     make_files(options.out)
+    make_scripts(options.out)
     make_dictionaries(options.out)
 
 

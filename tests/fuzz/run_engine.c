@@ -65,15 +65,17 @@ static bool bind_input(const insitu_engine *engine, insitu_context *context, int
     return insitu_context_set_input(context, index, &tensor, NULL) == INSITU_OK;
 }
 
-static void run_twice(const insitu_engine *engine, insitu_context *context, insitu_state *state) {
+static insitu_status run_twice(const insitu_engine *engine, insitu_context *context, insitu_state *state) {
     void *inputs[MAX_INPUTS] = {NULL};
     int32_t count = insitu_engine_input_count(engine);
     bool is_ready = count <= MAX_INPUTS;
+    insitu_status status = INSITU_OK;
     for (int32_t i = 0; i < count && is_ready; i++) is_ready = bind_input(engine, context, i, &inputs[i]);
     for (int call = 0; call < 2 && is_ready; call++) {
         insitu_diag diag;
         insitu_diag_init(&diag);
-        is_ready = fuzz_is_ok(insitu_context_run(context, state, NULL, &diag), &diag);
+        status = insitu_context_run(context, state, NULL, &diag);
+        is_ready = fuzz_is_ok(status, &diag);
         insitu_diag_release(&diag);
         for (int32_t i = 0; i < insitu_engine_output_count(engine) && is_ready; i++) {
             insitu_tensor output;
@@ -81,6 +83,7 @@ static void run_twice(const insitu_engine *engine, insitu_context *context, insi
         }
     }
     for (int32_t i = 0; i < MAX_INPUTS; i++) free(inputs[i]);
+    return status;
 }
 
 /* What is told by index is found by name. */
@@ -123,17 +126,19 @@ static void print_engine(const insitu_engine *engine) {
     }
 }
 
-void fuzz_run_engine(const insitu_engine *engine) {
+insitu_status fuzz_run_engine(const insitu_engine *engine) {
+    insitu_status status = INSITU_OK;
     fuzz_allow(MEMORY);
     look_up(engine);
     print_engine(engine);
-    if (!is_quick(engine->plan)) return;
+    if (!is_quick(engine->plan)) return INSITU_OK;
     insitu_context *context;
     insitu_state *state;
-    if (insitu_context_create(engine, &context, NULL) != INSITU_OK) return;
+    if (insitu_context_create(engine, &context, NULL) != INSITU_OK) return INSITU_OK;
     if (insitu_state_create(engine, &state, NULL) == INSITU_OK) {
-        run_twice(engine, context, state);
+        status = run_twice(engine, context, state);
         insitu_state_destroy(state);
     }
     insitu_context_destroy(context);
+    return status;
 }

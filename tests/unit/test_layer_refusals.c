@@ -402,6 +402,45 @@ static void expressions(void **state) {
         must(b, insitu_network_add_expression(b->network, fine[i], &r, &b->diag));
 }
 
+static void faults_in_text(void **state) {
+    built *b = *state;
+    insitu_network *parsed;
+    static const char *const lines[] = {"%r: f32[5 // 0] = fill() {dtype=f32, sizes=[5 // 0], value=0}",
+                                        "%r: f32[4] = binary(%x) {op=add, scalar=5 // 0}",
+                                        "%r: f32[1,2,1,1] = attention(%q, %k, %k) {causal=false, scale=1.0}"};
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "network\ninput \"x\" = %%x: f32[4]\ninput \"q\" = %%q: f32[1,2,1,1]\n"
+                 "input \"k\" = %%k: f32[1,0,1,1]\n%s\n",
+                 lines[i]);
+        insitu_status status = insitu_network_parse(text, &parsed, &b->diag);
+        if (status == INSITU_OK || !strstr(b->diag.message, "has no value"))
+            fail_msg("%s: %s '%s'", lines[i], insitu_status_name(status), b->diag.message);
+    }
+}
+
+/* Names of imported states and buffers, which may not be those of their tensors. */
+static void taken_names(void **state) {
+    built *b = *state;
+    static const char text[] = "network\nrecord \"w\": f32, 4 bytes\nstate \"kept\" = %k: f32[1] of zeros\n"
+                               "buffer \"w.b\": f32[1] of record 0\n";
+    insitu_network *parsed;
+    insitu_value v;
+    insitu_number one = N(1);
+    must(b, insitu_network_parse(text, &parsed, &b->diag));
+    REFUSED(insitu_network_add_state(parsed, "kept", F32, 1, &one, NULL, 0, &v, &b->diag), INSITU_ARG, "'kept'");
+    REFUSED(insitu_network_add_state(parsed, "w.b", F32, 1, &one, NULL, 0, &v, &b->diag), INSITU_ARG, "'w.b'");
+    REFUSED(insitu_network_add_state(parsed, "k", F32, 1, &one, NULL, 0, &v, &b->diag), INSITU_ARG, "'k'");
+    must(b, insitu_network_add_state(parsed, "free", F32, 1, &one, NULL, 0, &v, &b->diag));
+    must(b, insitu_network_add_fill(parsed, F32, 1, &one, N(0), &v, &b->diag));
+    must(b, insitu_network_set_name(parsed, v, "first", &b->diag));
+    must(b, insitu_network_set_name(parsed, v, "second", &b->diag));
+    must(b, insitu_network_add_state(parsed, "first", F32, 1, &one, NULL, 0, &v, &b->diag)); /* free again */
+    assert_int_equal(insitu_network_find(parsed, "first").id, v.id);
+    insitu_network_destroy(parsed);
+}
+
 static void negative_ranges(void **state) {
     built *b = *state;
     insitu_number n, less, r;
@@ -443,9 +482,11 @@ static void symbol_names(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        CASE(every_layer),      cmocka_unit_test(table_is_whole), CASE(enormous_sources), CASE(enormous_results),
-        CASE(enormous_tensors), CASE(kv_cache_is_whole),          CASE(expressions),      CASE(negative_ranges),
-        CASE(symbol_names)};
+    const struct CMUnitTest tests[] = {CASE(every_layer),      cmocka_unit_test(table_is_whole),
+                                       CASE(enormous_sources), CASE(enormous_results),
+                                       CASE(enormous_tensors), CASE(kv_cache_is_whole),
+                                       CASE(expressions),      CASE(negative_ranges),
+                                       CASE(faults_in_text),   CASE(taken_names),
+                                       CASE(symbol_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
