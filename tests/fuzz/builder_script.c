@@ -25,7 +25,20 @@ enum other_call {
 
 static uint8_t next(script_record *record) { return record->at < record->size ? record->bytes[record->at++] : 0; }
 
+/* No tensor is larger than any memory, whatever the symbols are. */
+static void check_size(const script *script, insitu_value value) {
+    insitu_network_value info = {.struct_size = sizeof(info)};
+    fuzz_expect(insitu_network_describe(script->network, value, &info, script->diag) == INSITU_OK,
+                "value %u is not described", value.id);
+    int64_t bytes = info.dtype.bits / 8;
+    for (int32_t i = 0; i < info.ndim; i++)
+        fuzz_expect(checked_mul(bytes, info.min_sizes[i] > 1 ? info.min_sizes[i] : 1, &bytes) && bytes <= INT64_C(1)
+                                                                                                              << 56,
+                    "'%s' is too large", info.name);
+}
+
 static void keep_value(script *script, insitu_value value) {
+    if (value.id) check_size(script, value);
     if (value.id && script->value_count < SCRIPT_VALUES) script->values[script->value_count++] = value;
 }
 
@@ -362,6 +375,9 @@ void script_begin(script *script, uint8_t options) {
 }
 
 void script_finish(script *script) {
+    insitu_value copy;
+    fuzz_expect(insitu_network_add_copy(script->network, script->first[0], &copy, script->diag) == INSITU_OK,
+                "nothing can be added any more: %s", script->diag->message);
     if (script->output_count) return;
     fuzz_expect(insitu_network_mark_output(script->network, script->values[script->value_count - 1], "last",
                                            script->diag) == INSITU_OK,

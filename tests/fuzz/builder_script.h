@@ -26,7 +26,7 @@ typedef struct script {
 void script_begin(script *script, uint8_t options);
 /* One call, which may fail. */
 insitu_status script_call(script *script, script_record *record);
-/* The last value is an output, if nothing is. */
+/* The network is still of use: a layer is added. The last value is an output, if nothing is. */
 void script_finish(script *script);
 
 #endif
