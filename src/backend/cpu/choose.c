@@ -71,14 +71,16 @@ void step_describe(const bound_step *step, text *out) {
     }
 }
 
-static bool try_row(const kernel_row *row, const bound_step *step, arena *arena, uint32_t threads, void **out_data,
-                    size_t *out_workspace, reason *why) {
+/* Errors: UNSUPPORTED (it declines), NOMEM. */
+static insitu_status try_row(const kernel_row *row, const bound_step *step, arena *arena, uint32_t threads,
+                             void **out_data, size_t *out_workspace, reason *why) {
     *out_data = NULL;
-    if (!kernel_accepts(row, step, why)) return false;
+    if (!kernel_accepts(row, step, why)) return INSITU_UNSUPPORTED;
     *out_workspace = row->workspace(step);
-    if (*out_workspace == SIZE_MAX) return decline(why, "its workspace is too large");
-    if (!row->maker->make) return true;
-    return row->maker->make(step, arena, threads, out_data, out_workspace, why);
+    if (*out_workspace != SIZE_MAX)
+        return row->maker->make ? row->maker->make(step, arena, threads, out_data, out_workspace, why) : INSITU_OK;
+    (void)decline(why, "its workspace is too large");
+    return INSITU_UNSUPPORTED;
 }
 
 static void log_refusal(const kernel_row *row, const bound_step *step, const reason *why) {
@@ -109,18 +111,18 @@ insitu_status kernel_choose(const bound_step *step, arena *arena, uint32_t threa
     text_init(&refusals);
     *out_row = NULL;
     bool reference_only = switch_on(SWITCH_FORCE_REF);
-    for (uint32_t i = 0; i < kernel_row_count && !*out_row; i++) {
+    insitu_status status = INSITU_UNSUPPORTED;
+    for (uint32_t i = 0; i < kernel_row_count && status == INSITU_UNSUPPORTED; i++) {
         const kernel_row *row = &kernel_rows[i];
         if (row->layer != step->step->layer || (reference_only && !kernel_is_reference(row))) continue;
         reason why = {""};
-        if (try_row(row, step, arena, threads, out_data, out_workspace, &why)) {
-            *out_row = row;
-            break;
-        }
+        status = try_row(row, step, arena, threads, out_data, out_workspace, &why);
+        if (status == INSITU_OK) *out_row = row;
+        if (status != INSITU_UNSUPPORTED) break;
         if (switch_on(SWITCH_WHY)) log_refusal(row, step, &why);
         text_printf(&refusals, "; %s: %s", row->name, why.text);
     }
-    insitu_status status = *out_row ? INSITU_OK : refuse(step, &refusals, diag);
+    if (status == INSITU_UNSUPPORTED) status = refuse(step, &refusals, diag);
     text_release(&refusals);
     return status;
 }

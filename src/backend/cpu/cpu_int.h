@@ -45,9 +45,10 @@ enum {
 /* A library's kernel: built at prepare, has threads of its own, is called once and outside any region. */
 /* no_maker is that of our own kernels: every thread of the region calls run. */
 typedef struct kernel_maker {
-    /* Builds what run finds in call->data, and tells its workspace; false: decline. */
-    bool (*make)(const bound_step *step, arena *arena, uint32_t threads, void **out_data, size_t *out_workspace,
-                 reason *why);
+    /* Builds what run finds in call->data, and tells its workspace. Errors: UNSUPPORTED (declined, for a reason), NOMEM:
+     * that memory is short now must not decide which kernel runs from now on, and so the bits of its results. */
+    insitu_status (*make)(const bound_step *step, arena *arena, uint32_t threads, void **out_data,
+                          size_t *out_workspace, reason *why);
     void (*release)(void *data);
 } kernel_maker;
 
@@ -68,7 +69,7 @@ extern const uint32_t kernel_row_count;
 bool kernel_is_reference(const kernel_row *row);
 /* True if the row's layer, ISA and dtypes fit and its can_run agrees. */
 bool kernel_accepts(const kernel_row *row, const bound_step *step, reason *why);
-/* The first row that takes the step. Errors: UNSUPPORTED with each refusal's reason. */
+/* The first row that takes the step. Errors: UNSUPPORTED with each refusal's reason, NOMEM. */
 insitu_status kernel_choose(const bound_step *step, arena *arena, uint32_t threads, const kernel_row **out_row,
                             void **out_data, size_t *out_workspace, insitu_diag *diag);
 /* "matmul(f32[1,4], f32[4,4]) -> f32[1,4]" */

@@ -88,11 +88,12 @@ static memory_layout layout_of(const onednn *data, argument which) {
     return data->has[which] ? data->layouts[which] : NULL;
 }
 
-static bool make_layout(onednn *data, argument which, const layout *layout) {
-    if (!layout->rank) return true;
-    data->has[which] = data->library.memory_desc_create_with_strides(&data->layouts[which], layout->rank, layout->sizes,
-                                                                     dnnl_f32, layout->strides) == dnnl_success;
-    return data->has[which];
+static dnnl_status_t make_layout(onednn *data, argument which, const layout *layout) {
+    if (!layout->rank) return dnnl_success;
+    dnnl_status_t status = data->library.memory_desc_create_with_strides(&data->layouts[which], layout->rank,
+                                                                         layout->sizes, dnnl_f32, layout->strides);
+    data->has[which] = status == dnnl_success;
+    return status;
 }
 
 static dnnl_status_t make_desc(onednn *data, const convolution *conv) {
@@ -121,11 +122,12 @@ static memory_layout layout_of(const onednn *data, argument which) {
     return data->has[which] ? &data->layouts[which] : NULL;
 }
 
-static bool make_layout(onednn *data, argument which, const layout *layout) {
-    if (!layout->rank) return true;
-    data->has[which] = data->library.memory_desc_init_by_strides(&data->layouts[which], layout->rank, layout->sizes,
-                                                                 dnnl_f32, layout->strides) == dnnl_success;
-    return data->has[which];
+static dnnl_status_t make_layout(onednn *data, argument which, const layout *layout) {
+    if (!layout->rank) return dnnl_success;
+    dnnl_status_t status = data->library.memory_desc_init_by_strides(&data->layouts[which], layout->rank, layout->sizes,
+                                                                     dnnl_f32, layout->strides);
+    data->has[which] = status == dnnl_success;
+    return status;
 }
 
 static dnnl_status_t make_desc(onednn *data, const convolution *conv) {
@@ -186,19 +188,27 @@ static bool is_plain_loop(const onednn *data) {
            name && strncmp(name, "ref", 3) == 0;
 }
 
-static bool build(onednn *data, const layout layouts[ARGUMENTS], const convolution *conv, reason *why) {
+/* Memory that is short is no reason to decline: it may be there again when the next context is made. */
+static insitu_status declined(dnnl_status_t status, const char *what, reason *why) {
+    if (status == dnnl_out_of_memory) return INSITU_NOMEM;
+    (void)decline(why, "%s", what);
+    return INSITU_UNSUPPORTED;
+}
+
+static insitu_status build(onednn *data, const layout layouts[ARGUMENTS], const convolution *conv, reason *why) {
     const library *library = &data->library;
-    if (library->engine_create(&data->engine, dnnl_cpu, 0) != dnnl_success ||
-        library->primitive_attr_create(&data->attr) != dnnl_success ||
-        library->primitive_attr_set_scratchpad_mode(data->attr, dnnl_scratchpad_mode_user) != dnnl_success)
-        return decline(why, "oneDNN did not start");
-    for (argument i = SOURCE; i < ARGUMENTS; i++)
-        if (!make_layout(data, i, &layouts[i])) return decline(why, "oneDNN does not take a layout");
-    if (make_desc(data, conv) != dnnl_success) return decline(why, "oneDNN does not implement it");
-    if (!conv && is_plain_loop(data)) return decline(why, "oneDNN has only its reference for it");
-    if (library->primitive_create(&data->primitive, data->desc) != dnnl_success)
-        return decline(why, "oneDNN did not make the primitive");
-    return true;
+    dnnl_status_t status = library->engine_create(&data->engine, dnnl_cpu, 0);
+    if (status == dnnl_success) status = library->primitive_attr_create(&data->attr);
+    if (status == dnnl_success)
+        status = library->primitive_attr_set_scratchpad_mode(data->attr, dnnl_scratchpad_mode_user);
+    if (status != dnnl_success) return declined(status, "oneDNN did not start", why);
+    for (argument i = SOURCE; i < ARGUMENTS && status == dnnl_success; i++) status = make_layout(data, i, &layouts[i]);
+    if (status != dnnl_success) return declined(status, "oneDNN does not take a layout", why);
+    status = make_desc(data, conv);
+    if (status != dnnl_success) return declined(status, "oneDNN does not implement it", why);
+    if (!conv && is_plain_loop(data)) return declined(status, "oneDNN has only its reference for it", why);
+    status = library->primitive_create(&data->primitive, data->desc);
+    return status == dnnl_success ? INSITU_OK : declined(status, "oneDNN did not make the primitive", why);
 }
 
 static bool execute(const onednn *data, void *const addresses[ARGUMENTS], void *scratchpad) {
@@ -244,28 +254,27 @@ static void warm_up(const onednn *data, size_t scratchpad) {
     memory_free(memory);
 }
 
-static bool make(layout layouts[ARGUMENTS], const convolution *conv, arena *arena, uint32_t threads, void **out_data,
-                 size_t *out_workspace, reason *why) {
+static insitu_status make(layout layouts[ARGUMENTS], const convolution *conv, arena *arena, uint32_t threads,
+                          void **out_data, size_t *out_workspace, reason *why) {
     onednn *data;
     for (int i = 0; i < ARGUMENTS; i++) settle_strides(&layouts[i]);
-    if (arena_array(arena, 1, sizeof(*data), &data) != INSITU_OK) return decline(why, "memory is short");
-    if (!library_open(&data->library, why)) return false;
+    TRY(arena_array(arena, 1, sizeof(*data), &data));
+    if (!library_open(&data->library, why)) return INSITU_UNSUPPORTED;
     data->threads = (int)threads;
     int before = omp_get_max_threads();
     omp_set_num_threads(data->threads);
-    bool built = build(data, layouts, conv, why);
-    if (built) {
+    insitu_status status = build(data, layouts, conv, why);
+    if (status == INSITU_OK) {
         *out_workspace = data->library.memory_desc_get_size(
             data->library.primitive_desc_query_md(data->desc, dnnl_query_scratchpad_md, 0));
         warm_up(data, *out_workspace);
     }
     omp_set_num_threads(before);
-    if (!built) {
+    if (status == INSITU_OK)
+        *out_data = data;
+    else
         onednn_release(data);
-        return false;
-    }
-    *out_data = data;
-    return true;
+    return status;
 }
 
 void onednn_run(const kernel_call *call) {
@@ -281,8 +290,8 @@ void onednn_run(const kernel_call *call) {
 }
 
 /* ---- matmul ---- */
-static bool matmul_make(const bound_step *step, arena *arena, uint32_t threads, void **out_data, size_t *out_workspace,
-                        reason *why) {
+static insitu_status matmul_make(const bound_step *step, arena *arena, uint32_t threads, void **out_data,
+                                 size_t *out_workspace, reason *why) {
     product product;
     product_of(step, &product);
     layout layouts[ARGUMENTS] = {{0}, {0}, {0}, {0}};
@@ -327,8 +336,8 @@ static void conv_layouts(const bound_step *step, bool transposed, layout layouts
     if (step->operand_count == 3) add_dimension(&layouts[BIAS], r->sizes[1], step->operands[2].strides[0]);
 }
 
-static bool conv_make(const bound_step *step, arena *arena, uint32_t threads, void **out_data, size_t *out_workspace,
-                      reason *why) {
+static insitu_status conv_make(const bound_step *step, arena *arena, uint32_t threads, void **out_data,
+                               size_t *out_workspace, reason *why) {
     convolution conv = {.transposed = attr_int(step, ATTR_TRANSPOSED, 0) != 0};
     for (uint32_t i = 0; i + 2 < step->operands[0].rank; i++) {
         conv.strides[i] = attr_item(step, ATTR_STRIDE, i, 1);
@@ -345,10 +354,11 @@ const kernel_maker onednn_conv_maker = {conv_make, onednn_release};
 
 #else
 
-static bool absent_make(const bound_step *step, arena *arena, uint32_t threads, void **out_data, size_t *out_workspace,
-                        reason *why) {
+static insitu_status absent_make(const bound_step *step, arena *arena, uint32_t threads, void **out_data,
+                                 size_t *out_workspace, reason *why) {
     (void)step, (void)arena, (void)threads, (void)out_data, (void)out_workspace;
-    return decline(why, "this build has no oneDNN");
+    (void)decline(why, "this build has no oneDNN");
+    return INSITU_UNSUPPORTED;
 }
 void onednn_run(const kernel_call *call) { *call->failed = true; }
 const kernel_maker onednn_matmul_maker = {absent_make, NULL};
