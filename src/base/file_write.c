@@ -52,21 +52,33 @@ static int write_and_rename(const char *path, char *temporary, const file_part *
     return error;
 }
 
+/* By way of the next temporary name; *out_error: the number of an error. */
+static insitu_status replace_by_next_name(const char *path, const file_part *parts, size_t count, int *out_error,
+                                          insitu_diag *diag) {
+    static uint32_t serial;
+    text temporary;
+    text_init(&temporary);
+    text_printf(&temporary, "%s.tmp.%ld.%u", path, (long)getpid(), __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED));
+    insitu_status status = text_status(&temporary, diag);
+    if (status == INSITU_OK) *out_error = write_and_rename(path, temporary.data, parts, count);
+    text_release(&temporary);
+    return status;
+}
+
 static insitu_status check_written(const char *path, int error, insitu_diag *diag) {
     if (error) FAIL(diag, INSITU_IO, "cannot write '%s': %s", path, strerror(error));
     return INSITU_OK;
 }
 
+enum { MOST_NAMES = 1 << 16 };
+
+/* A temporary name that is taken is another process's: of one that was killed and had our number, as numbers recur at once
+ * in containers, or of a living one on another machine. Its file is left alone, and the next name tried. */
 insitu_status file_replace(const char *path, const file_part *parts, size_t count, insitu_diag *diag) {
-    static uint32_t serial;
-    int error = 0;
-    text temporary;
-    text_init(&temporary);
-    text_printf(&temporary, "%s.tmp.%ld.%u", path, (long)getpid(), __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED));
-    insitu_status status = text_status(&temporary, diag);
-    if (status == INSITU_OK) error = write_and_rename(path, temporary.data, parts, count);
-    text_release(&temporary);
-    return status == INSITU_OK ? check_written(path, error, diag) : status;
+    int error = EEXIST;
+    for (uint32_t names = 0; error == EEXIST && names < MOST_NAMES; names++)
+        TRY(replace_by_next_name(path, parts, count, &error, diag));
+    return check_written(path, error, diag);
 }
 
 insitu_status file_write(const char *path, const file_part *parts, size_t count, insitu_diag *diag) {

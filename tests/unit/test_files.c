@@ -75,6 +75,30 @@ static void a_failed_write_leaves_nothing(void **state) {
     assert_int_equal(files_in_folder(), before);
 }
 
+/* What a killed process of our number has left under the names of temporary files stays there, and is in nobody's way. */
+static void names_of_temporary_files_may_be_taken(void **state) {
+    (void)state;
+    enum { LEFT = 200 };
+    char name[64];
+    for (int i = 0; i < LEFT; i++) {
+        snprintf(name, sizeof(name), "a.tmp.%ld.%d", (long)getpid(), i);
+        int descriptor = open(in_folder(name), O_WRONLY | O_CREAT, 0600);
+        assert_true(descriptor >= 0);
+        assert_int_equal(write(descriptor, "left", 4), 4);
+        close(descriptor);
+    }
+    file_part part = {"data", 4};
+    uint32_t before = files_in_folder();
+    assert_int_equal(file_replace(in_folder("a"), &part, 1, NULL), INSITU_OK);
+    assert_content(in_folder("a"), "data");
+    assert_true(files_in_folder() <= before + 1);
+    for (int i = 0; i < LEFT; i++) {
+        snprintf(name, sizeof(name), "a.tmp.%ld.%d", (long)getpid(), i);
+        assert_content(in_folder(name), "left");
+        unlink(in_folder(name));
+    }
+}
+
 /* A pipe that a user has named gets the bytes; a file that is replaced takes a pipe's place, with nobody there to read. */
 static void pipes_are_written_to_or_replaced(void **state) {
     (void)state;
@@ -121,8 +145,11 @@ static void maps_are_shared_until_the_last_release(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_written_and_replaced_whole),   cmocka_unit_test(a_failed_write_leaves_nothing),
-        cmocka_unit_test(pipes_are_written_to_or_replaced),       cmocka_unit_test(what_is_no_file_is_refused),
+        cmocka_unit_test(parts_are_written_and_replaced_whole),
+        cmocka_unit_test(a_failed_write_leaves_nothing),
+        cmocka_unit_test(names_of_temporary_files_may_be_taken),
+        cmocka_unit_test(pipes_are_written_to_or_replaced),
+        cmocka_unit_test(what_is_no_file_is_refused),
         cmocka_unit_test(maps_are_shared_until_the_last_release),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
