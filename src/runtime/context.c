@@ -178,7 +178,8 @@ insitu_status insitu_context_set_input(insitu_context *context, int32_t index, c
     return INSITU_OK;
 }
 
-static dtype number_dtype(const plan *plan, const plan_output *output) {
+dtype output_dtype(const plan *plan, const plan_output *output) {
+    if (output->kind != OUTPUT_NUMBER) return output->operand.type.dtype;
     switch (sym_kind_of(&plan->symbols, output->value)) {
     case SYM_KIND_FLOAT: return DTYPE_F64;
     case SYM_KIND_BOOL: return DTYPE_BOOL;
@@ -204,7 +205,7 @@ insitu_status insitu_context_set_output(insitu_context *context, int32_t index, 
     bool is_number = output->kind == OUTPUT_NUMBER;
     expected_tensor expected = {.what = "output",
                                 .name = output->name,
-                                .dtype = is_number ? number_dtype(plan, output) : output->operand.type.dtype,
+                                .dtype = output_dtype(plan, output),
                                 .shape = is_number ? &no_sizes : &output->operand.type.shape};
     bound_tensor read = {0};
     TRY(expect_dtype(&expected, tensor, diag));

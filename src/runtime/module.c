@@ -48,6 +48,7 @@ insitu_status insitu_module_call(insitu_module *module, const insitu_tensor *inp
     if ((!inputs && plan->input_count) || (!outputs && plan->output_count))
         FAIL(diag, INSITU_ARG, "insitu_module_call needs %u inputs and %u outputs", plan->input_count,
              plan->output_count);
+    if (plan->output_count) memset(outputs, 0, plan->output_count * sizeof(*outputs));
     uint32_t idle = 0;
     if (!__atomic_compare_exchange_n(&module->busy, &idle, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         FAIL(diag, INSITU_ARG, "another call is running on this module");

@@ -56,8 +56,7 @@ static uint32_t list_regions(insitu_context *context, const insitu_state *state)
         const plan_output *output = &plan->outputs[i];
         const bound_tensor *target = &context->outputs[i].target;
         if (!target->is_bound || output_is_its_alias(context, state, i)) continue;
-        regions[count] = tensor_region(target, "output", output->name, output->operand.type.dtype);
-        if (output->kind != OUTPUT_TENSOR) regions[count].tensor = NULL;
+        regions[count] = tensor_region(target, "output", output->name, output_dtype(plan, output));
         regions[count++].is_written = true;
     }
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {

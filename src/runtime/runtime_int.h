@@ -157,6 +157,10 @@ struct insitu_context {
     bool has_run;
 };
 
+/* ---- context.c ---- */
+/* Of the tensor, or of the 0-d tensor that a number is. */
+dtype output_dtype(const plan *plan, const plan_output *output);
+
 /* ---- symbols.c ---- */
 /* Reads the symbols' values off the bound inputs and the state (NULL: none) into context->values and known; those that
  * item steps read become unknown. Errors: SHAPE (out of range). */

@@ -40,10 +40,24 @@ static insitu_status dense_bytes(const insitu_tensor *tensor, size_t size, arena
     return INSITU_OK;
 }
 
+/* A file's bools are 0 and 1; memory may hold any other byte for true, as it came from the caller. */
+static insitu_status settle_bools(arena *arena, size_t size, const void **bytes) {
+    const uint8_t *given = *bytes;
+    uint8_t *settled;
+    size_t good = 0;
+    while (good < size && given[good] <= 1) good++;
+    if (good == size) return INSITU_OK;
+    TRY(arena_array(arena, size, 1, &settled));
+    for (size_t i = 0; i < size; i++) settled[i] = given[i] != 0;
+    *bytes = settled;
+    return INSITU_OK;
+}
+
 static insitu_status add_source(const char *name, dtype type, const insitu_tensor *tensor, arena *arena,
                                 safetensor_source *out_source) {
     describe(name, type, tensor, out_source);
-    return dense_bytes(tensor, out_source->size, arena, &out_source->data);
+    TRY(dense_bytes(tensor, out_source->size, arena, &out_source->data));
+    return type == DTYPE_BOOL ? settle_bools(arena, out_source->size, &out_source->data) : INSITU_OK;
 }
 
 /* Wider elements first, so that each tensor is aligned to its elements; of those the states before the buffers. */

@@ -450,6 +450,9 @@ static void modules_hold_a_context_and_a_state(void **state) {
     assert_ptr_equal(outputs[1].data, cache.data);
     assert_ptr_equal(outputs[2].data, f.bias);
     assert_true(f.bias[0] == 2);
+    inputs[1].ndim = 0; /* a call that fails gives nothing out */
+    expect(&f, insitu_module_call(module, inputs, outputs, &f.diag), INSITU_SHAPE, "input 'pos'");
+    for (size_t i = 0; i < COUNT_OF(outputs); i++) assert_true(!outputs[i].data && !outputs[i].shape);
     insitu_module_destroy(module);
     close_fixture(&f);
 }

@@ -296,6 +296,50 @@ static void states_swap(void **state) {
     insitu_engine_destroy(engine);
 }
 
+/* ---- numbers in gaps ---- */
+
+/* Numbers of each dtype, bound between the elements of a strided input that is only read; and upon one. */
+static void numbers_may_lie_in_the_gaps_of_an_input(void **state) {
+    built *b = *state;
+    static const char *const names[] = {"whole", "half", "is_large"};
+    const insitu_dtype types[] = {I64, INSITU_DTYPE_F64, BOOL};
+    insitu_number number, made[3], four = insitu_int(4);
+    insitu_value x;
+    insitu_engine *engine;
+    insitu_context *context;
+    must(b, insitu_network_add_number(b->network, "n", I64, 0, -1, &number, &b->diag));
+    must(b, insitu_network_add_input(b->network, "x", I64, 1, &four, &x, &b->diag));
+    must(b, insitu_network_add_expression(b->network, "n", &made[0], &b->diag));
+    must(b, insitu_network_add_expression(b->network, "n / 2", &made[1], &b->diag));
+    must(b, insitu_network_add_expression(b->network, "n > 2", &made[2], &b->diag));
+    for (int i = 0; i < 3; i++) must(b, insitu_network_mark_number(b->network, made[i], names[i], &b->diag));
+    must(b, insitu_network_compile(b->network, NULL, &engine, &b->diag));
+    must(b, insitu_context_create(engine, &context, &b->diag));
+    int64_t memory[8] = {0}, n = 5, size = 4, stride = 2;
+    const insitu_device cpu = {INSITU_DEVICE_CPU, 0};
+    const insitu_tensor scalar = {.data = &n, .device = cpu, .dtype = I64};
+    const insitu_tensor gaps = {
+        .data = memory, .device = cpu, .ndim = 1, .dtype = I64, .shape = &size, .strides = &stride};
+    must(b, insitu_context_set_input(context, 0, &scalar, &b->diag));
+    must(b, insitu_context_set_input(context, 1, &gaps, &b->diag));
+    for (int32_t i = 0; i < 3; i++) {
+        insitu_tensor tensor = {.data = &memory[2 * i + 1], .device = cpu, .dtype = types[i]};
+        must(b, insitu_context_set_output(context, i, &tensor, &b->diag));
+    }
+    must(b, insitu_context_run(context, NULL, NULL, &b->diag));
+    double half;
+    memcpy(&half, &memory[3], sizeof(half));
+    assert_true(memory[1] == 5 && half == 2.5 && *(uint8_t *)&memory[5] == 1);
+    for (int32_t i = 0; i < 3; i++) {
+        insitu_tensor tensor = {.data = &memory[2 * i], .device = cpu, .dtype = types[i]};
+        must(b, insitu_context_set_output(context, i, &tensor, &b->diag));
+        REFUSED(insitu_context_run(context, NULL, NULL, &b->diag), INSITU_ARG, "input 'x' shares memory with output");
+        must(b, insitu_context_set_output(context, i, NULL, &b->diag));
+    }
+    insitu_context_destroy(context);
+    insitu_engine_destroy(engine);
+}
+
 /* ---- compilation ---- */
 
 static void options_of_programs_are_refused(void **state) {
@@ -599,6 +643,7 @@ int main(void) {
         CASE(states_are_written_in_place),
         CASE(views_are_handed_out_at_their_first_element),
         CASE(states_swap),
+        CASE(numbers_may_lie_in_the_gaps_of_an_input),
         CASE(options_of_programs_are_refused),
         CASE(symbols_without_a_source_are_refused),
         CASE(a_network_is_compiled_twice),

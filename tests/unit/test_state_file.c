@@ -180,6 +180,37 @@ static plan *make_table_plan(void) {
     return plan;
 }
 
+/* A caller's byte for true may be any but 0; a saved state is one that can be loaded. */
+static void other_bytes_for_true_are_saved_as_1(void **state) {
+    (void)state;
+    static const char flags[] = "network\n"
+                                "input \"x\" = %x: bool[2,2]\n"
+                                "state \"flags\" = %flags: bool[2,2] of zeros\n"
+                                "next \"flags\" = %x\n";
+    running r = {0};
+    insitu_network *network;
+    uint8_t given[] = {0, 1, 2, 255}, read[4];
+    int64_t sizes[] = {2, 2};
+    insitu_diag_init(&r.diag);
+    must_run(&r, insitu_network_parse(flags, &network, &r.diag));
+    must_run(&r, insitu_network_compile(network, NULL, &r.engine, &r.diag));
+    insitu_network_destroy(network);
+    must_run(&r, insitu_state_create(r.engine, &r.state, &r.diag));
+    must_run(&r, insitu_context_create(r.engine, &r.context, &r.diag));
+    const insitu_tensor x = {
+        .data = given, .device = {INSITU_DEVICE_CPU, 0}, .ndim = 2, .dtype = INSITU_DTYPE_BOOL, .shape = sizes};
+    must_run(&r, insitu_context_set_input(r.context, 0, &x, &r.diag));
+    must_run(&r, insitu_context_run(r.context, r.state, NULL, &r.diag));
+    must_run(&r, insitu_state_save(r.state, path, &r.diag));
+    must_run(&r, insitu_state_load(r.state, path, &r.diag));
+    must_run(&r, insitu_state_read(r.state, "flags", read, sizeof(read), &r.diag));
+    assert_memory_equal(read, ((uint8_t[]){0, 1, 1, 1}), 4);
+    insitu_context_destroy(r.context);
+    insitu_state_destroy(r.state);
+    insitu_engine_destroy(r.engine);
+    insitu_diag_release(&r.diag);
+}
+
 static void fill_table(running *r, int value) {
     static uint8_t bytes[TABLE_BYTES];
     memset(bytes, value, sizeof(bytes));
@@ -249,6 +280,7 @@ int main(void) {
         cmocka_unit_test(killed_saves_leave_the_old_or_the_new_file), /* before any threads are started */
         cmocka_unit_test(truncated_files_are_refused_and_change_nothing),
         cmocka_unit_test(other_versions_and_programs_are_refused),
+        cmocka_unit_test(other_bytes_for_true_are_saved_as_1),
         cmocka_unit_test(engines_of_one_program_share_states),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
