@@ -172,6 +172,7 @@ static insitu_status make_plan(network *network, const insitu_compile_options *o
     if (status == INSITU_OK) status = network_verify(network, diag);
     if (status == INSITU_OK) status = dump_plan(*out_plan);
     if (status == INSITU_OK) status = plan_verify(*out_plan, diag);
+    if (status == INSITU_OK) status = check_kernels(*out_plan, diag);
     if (status != INSITU_OK) plan_destroy(*out_plan);
     return status;
 }

@@ -95,6 +95,8 @@ typedef struct backend_call {
 
 typedef struct backend {
     const char *name; /* "cpu" */
+    /* A kernel that runs on every machine takes the step's layer with these dtypes. */
+    bool (*takes)(const plan_step *step);
     /* Chooses kernels and lays out the run. What it makes lives in the arena and never in anything global; it keeps
      * pointers into bound, which must live as long.
      * Errors: UNSUPPORTED (no kernel takes a step: names layer, dtypes, shapes, and each refusal's reason), NOMEM. */

@@ -382,6 +382,37 @@ static void symbols_without_a_source_are_refused(void **state) {
 }
 
 /* Compiling changes nothing: a second engine is the same, and the network may be added to. */
+/* What no kernel computes is refused by the compiler, not by the first run of the engine. */
+static void what_no_kernel_computes_is_refused(void **state) {
+    built *b = *state;
+    const insitu_dtype complex = INSITU_DTYPE(INSITU_CODE_COMPLEX, 64),
+                       small = INSITU_DTYPE(INSITU_CODE_FLOAT8_E5M2, 8);
+    insitu_number two = insitu_int(2);
+    insitu_value x, y, pair, eighth, value;
+    insitu_engine *engine;
+    must(b, insitu_network_add_input(b->network, "x", complex, 1, &two, &x, &b->diag));
+    must(b, insitu_network_add_input(b->network, "y", small, 1, &two, &y, &b->diag));
+    must(b, insitu_network_add_flip(b->network, x, 1, (int32_t[]){0}, &pair, &b->diag));
+    must(b, insitu_network_add_cast(b->network, y, F32, &eighth, &b->diag));
+    must(b, insitu_network_mark_output(b->network, pair, "pair", &b->diag));
+    must(b, insitu_network_mark_output(b->network, eighth, "eighth", &b->diag));
+    must(b, insitu_network_compile(b->network, NULL, &engine, &b->diag));
+    insitu_engine_destroy(engine);
+    must(b, insitu_network_add_unary(b->network, "exp", x, &value, &b->diag));
+    must(b, insitu_network_mark_output(b->network, value, "exp", &b->diag));
+    must(b, insitu_network_add_unary(b->network, "exp", pair, &value, &b->diag));
+    must(b, insitu_network_mark_output(b->network, value, "exp of pair", &b->diag));
+    must(b, insitu_network_add_binary(b->network, "add", y, y, &value, &b->diag));
+    must(b, insitu_network_mark_output(b->network, value, "sum", &b->diag));
+    REFUSED(insitu_network_compile(b->network, NULL, &engine, &b->diag), INSITU_UNSUPPORTED,
+            "no kernel computes unary exp of c64, among others");
+    assert_null(engine);
+    assert_int_equal(b->diag.row_count, 2);
+    assert_string_equal(b->diag.rows[0].op, "unary exp of c64");
+    assert_int_equal(b->diag.rows[0].count, 2);
+    assert_string_equal(b->diag.rows[1].op, "binary add of f8e5m2");
+}
+
 static void a_network_is_compiled_twice(void **state) {
     built *b = *state;
     build_ring(b);
@@ -646,6 +677,7 @@ int main(void) {
         CASE(numbers_may_lie_in_the_gaps_of_an_input),
         CASE(options_of_programs_are_refused),
         CASE(symbols_without_a_source_are_refused),
+        CASE(what_no_kernel_computes_is_refused),
         CASE(a_network_is_compiled_twice),
         CASE(built_networks_read_back),
         CASE(imported_programs_read_back),

@@ -49,6 +49,21 @@ bool kernel_accepts(const kernel_row *row, const bound_step *step, reason *why) 
     return row->can_run(step, why);
 }
 
+static bool row_fits(const kernel_row *row, const plan_step *step) {
+    if (row->layer != step->layer || row->isa != ISA_ANY) return false;
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < step->operand_count; i++) used |= 1U << step->operands[i].type.dtype;
+    for (uint32_t i = 0; i < step->result_count; i++) used |= 1U << step->results[i].type.dtype;
+    return (used & ~row->dtypes) == 0;
+}
+
+bool kernels_take(const plan_step *step) {
+    if (step->kind != STEP_LAYER || step_is_item(step)) return true;
+    for (uint32_t i = 0; i < kernel_row_count; i++)
+        if (row_fits(&kernel_rows[i], step)) return true;
+    return false;
+}
+
 static void describe_operand(const bound_operand *operand, text *out) {
     text_printf(out, "%s[", dtype_name(operand->dtype));
     for (uint32_t i = 0; i < operand->rank; i++) text_printf(out, "%s%lld", i ? "," : "", (long long)operand->sizes[i]);
@@ -120,7 +135,7 @@ insitu_status kernel_choose(const bound_step *step, arena *arena, uint32_t threa
         if (status == INSITU_OK) *out_row = row;
         if (status != INSITU_UNSUPPORTED) break;
         if (switch_on(SWITCH_WHY)) log_refusal(row, step, &why);
-        text_printf(&refusals, "; %s: %s", row->name, why.text);
+        text_printf(&refusals, "; %s (%s): %s", row->name, isa_name(row->isa), why.text);
     }
     if (status == INSITU_UNSUPPORTED) status = refuse(step, &refusals, diag);
     text_release(&refusals);

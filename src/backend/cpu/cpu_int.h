@@ -69,6 +69,8 @@ extern const uint32_t kernel_row_count;
 bool kernel_is_reference(const kernel_row *row);
 /* True if the row's layer, ISA and dtypes fit and its can_run agrees. */
 bool kernel_accepts(const kernel_row *row, const bound_step *step, reason *why);
+/* True of a step that is no layer, or whose layer and dtypes a row fits that needs no special ISA. */
+bool kernels_take(const plan_step *step);
 /* The first row that takes the step. Errors: UNSUPPORTED with each refusal's reason, NOMEM. */
 insitu_status kernel_choose(const bound_step *step, arena *arena, uint32_t threads, const kernel_row **out_row,
                             void **out_data, size_t *out_workspace, insitu_diag *diag);

@@ -125,6 +125,6 @@ insitu_status cpu_run(const void *prepared, const backend_call *call, insitu_dia
 }
 
 const backend *backend_cpu(void) {
-    static const backend cpu = {"cpu", cpu_prepare, cpu_run, cpu_release};
+    static const backend cpu = {"cpu", kernels_take, cpu_prepare, cpu_run, cpu_release};
     return &cpu;
 }
