@@ -43,7 +43,7 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_output_shape(insitu_co
                                                                        int32_t *out_ndim, int64_t *out_sizes,
                                                                        insitu_diag *diag);
 /* Runs the program once on a state (NULL: the engine has no state). A call that fails changes no state and no input.
- * Errors: ARG (an input is not bound, another call runs on this state), SHAPE, BOUNDS, ASSERT, NOMEM, DEVICE. */
+ * Errors: ARG (an input is not bound; a number that is_fixed is bound to another value; another call runs on this state), SHAPE, BOUNDS, ASSERT, NOMEM, DEVICE. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_run(insitu_context *context, insitu_state *state,
                                                               insitu_stream stream, insitu_diag *diag);
 /* An output of the last run; valid until the next run of the context (of the state, if it is a state tensor). It has

@@ -49,6 +49,7 @@ typedef struct insitu_value_info {
     const char *aliased;      /* outputs: the input or state whose memory the output is; NULL: memory of its own */
     const int64_t *strides; /* of an input that is written, which must be bound with them: ndim numbers of elements, -1
                                * one that varies with the sizes; else NULL. Owned by the engine */
+    bool is_fixed;          /* inputs: a number for which the program has one value alone, which need not be bound */
 } insitu_value_info;
 
 INSITU_API int32_t insitu_engine_input_count(const insitu_engine *engine);

@@ -12,5 +12,6 @@
 #include <insitu/state.h>
 #include <insitu/status.h>
 #include <insitu/tensor.h>
+#include <insitu/version.h>
 
 #endif

@@ -85,6 +85,7 @@ static insitu_status fill_inputs(insitu_engine *engine) {
         info->name = input->name;
         info->is_written = input->is_written;
         info->is_scalar = input->is_scalar;
+        info->is_fixed = input->is_constant;
         if (input->is_scalar)
             info->dtype = dtype_public(input->type.dtype);
         else if (!input->is_none)

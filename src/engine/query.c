@@ -127,10 +127,10 @@ static void print_declared(const plan *plan, const char *name, const tensor_type
     shape_print(&plan->symbols, &type->shape, out);
 }
 
-static void print_sizes_in_range(const plan *plan, const plan_input *input, text *out) {
-    for (uint32_t i = 0; i < input->type.shape.rank; i++) {
+static void print_sizes_in_range(const plan *plan, const shape *shape, text *out) {
+    for (uint32_t i = 0; i < shape->rank; i++) {
         int64_t lowest, highest;
-        sym size = input->type.shape.sizes[i];
+        sym size = shape->sizes[i];
         if (sym_constant(&plan->symbols, size, &lowest)) continue;
         sym_range(&plan->symbols, size, &lowest, &highest);
         text_printf(out, ", ");
@@ -155,7 +155,7 @@ static void print_input_value(const plan *plan, const plan_input *input, text *o
         return;
     }
     print_declared(plan, input->name, &input->type, out);
-    print_sizes_in_range(plan, input, out);
+    print_sizes_in_range(plan, &input->type.shape, out);
     text_printf(out, input->is_written ? ", written in place\n" : "\n");
 }
 
@@ -185,6 +185,7 @@ static void print_values(const insitu_engine *engine, text *out) {
     text_printf(out, "states\n");
     for (uint32_t i = 0; i < plan->state_count; i++) {
         print_declared(plan, plan->states[i].name, &plan->states[i].type, out);
+        print_sizes_in_range(plan, &plan->states[i].type.shape, out);
         text_printf(out, "\n");
     }
     text_printf(out, "buffers\n");
@@ -212,6 +213,7 @@ static void print_json_value(const insitu_value_info *info, text *out) {
     }
     if (info->is_written) text_printf(out, ",\"written\":true");
     if (info->is_scalar) text_printf(out, ",\"scalar\":true");
+    if (info->is_fixed) text_printf(out, ",\"fixed\":true");
     if (info->aliased) {
         text_printf(out, ",\"aliased\":");
         json_print_string(out, info->aliased);

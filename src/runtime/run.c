@@ -102,7 +102,7 @@ static void poison_outputs(const insitu_context *context) {
 static insitu_status check_bound(const insitu_context *context, const insitu_state *state, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->input_count; i++)
-        if (!plan->inputs[i].is_none && !context->inputs[i].is_bound)
+        if (!plan->inputs[i].is_none && !plan->inputs[i].is_constant && !context->inputs[i].is_bound)
             FAIL(diag, INSITU_ARG, "input '%s' is not bound", plan->inputs[i].name);
     if (state && state->engine != context->engine)
         FAIL(diag, INSITU_ARG, "the state belongs to another engine than the context");

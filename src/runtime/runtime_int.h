@@ -162,6 +162,9 @@ struct insitu_context {
 dtype output_dtype(const plan *plan, const plan_output *output);
 
 /* ---- symbols.c ---- */
+enum { RANGE_TEXT = 64 };
+/* What the range allows, in words: "from 1 to 8"; it has one end at least. */
+void print_range(const symbol *symbol, char *out, size_t size);
 /* Reads the symbols' values off the bound inputs and the state (NULL: none) into context->values and known; those that
  * item steps read become unknown. Errors: SHAPE (out of range). */
 MUST_CHECK insitu_status context_read_symbols(insitu_context *context, const insitu_state *state, insitu_diag *diag);

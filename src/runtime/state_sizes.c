@@ -23,10 +23,12 @@ static insitu_status choose(const insitu_state *state, bool *known, const insitu
         FAIL(diag, INSITU_ARG, "dimension %d of state '%s' follows from others", (int)chosen->dim, chosen->name);
     if (!is_constant && !known[symbol]) {
         const struct symbol *range = &plan->symbols.symbols[symbol];
-        if (chosen->size < 0 || chosen->size < range->min || chosen->size > range->max)
-            FAIL(diag, INSITU_SHAPE,
-                 "dimension %d of state '%s' can't be %" PRId64 ": from %" PRId64 " to %" PRId64 " is allowed",
-                 (int)chosen->dim, chosen->name, chosen->size, range->min < 0 ? 0 : range->min, range->max);
+        if (chosen->size < 0 || chosen->size < range->min || chosen->size > range->max) {
+            char allowed[RANGE_TEXT];
+            print_range(range, allowed, sizeof(allowed));
+            FAIL(diag, INSITU_SHAPE, "dimension %d of state '%s' can't be %" PRId64 ": %s is allowed", (int)chosen->dim,
+                 chosen->name, chosen->size, allowed);
+        }
         state->values[symbol] = (sym_value){.kind = SYM_KIND_INT, .i = chosen->size};
         known[symbol] = true;
     }
@@ -41,8 +43,10 @@ static insitu_status check_chosen(const insitu_state *state, const bool *known, 
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
         const plan_symbol *source = &plan->symbol_sources[i];
         if (source->source != SYMBOL_STATE_SIZE || known[i]) continue;
-        FAIL(diag, INSITU_ARG, "state '%s' can have any size in dimension %u: insitu_state_create_sized chooses it",
-             plan->states[source->input].name, source->dim);
+        char range[RANGE_TEXT];
+        print_range(&plan->symbols.symbols[i], range, sizeof(range));
+        FAIL(diag, INSITU_ARG, "state '%s' needs a size for dimension %u, %s: insitu_state_create_sized chooses it",
+             plan->states[source->input].name, source->dim, range);
     }
     return INSITU_OK;
 }

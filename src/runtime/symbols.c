@@ -26,8 +26,7 @@ static bool is_in_range(const symbol *symbol, int64_t value) {
     return symbol->kind != SYM_KIND_INT || (value >= symbol->min && value <= symbol->max);
 }
 
-/* What the range allows, in words; it has one end at least. */
-static void print_range(const symbol *symbol, char *out, size_t size) {
+void print_range(const symbol *symbol, char *out, size_t size) {
     if (symbol->min != INT64_MIN && symbol->max != INT64_MAX)
         (void)snprintf(out, size, "from %" PRId64 " to %" PRId64, symbol->min, symbol->max);
     else if (symbol->min != INT64_MIN)
@@ -35,8 +34,6 @@ static void print_range(const symbol *symbol, char *out, size_t size) {
     else
         (void)snprintf(out, size, "at most %" PRId64, symbol->max);
 }
-
-enum { RANGE_TEXT = 64 };
 
 static insitu_status check_range(const insitu_context *context, uint32_t index, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
@@ -90,7 +87,7 @@ void context_take_state_sizes(insitu_context *context) {
 insitu_status context_check_number(const insitu_context *context, uint32_t index, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     const plan_input *input = &plan->inputs[index];
-    if (!input->is_scalar) return INSITU_OK;
+    if (!input->is_scalar || !context->inputs[index].is_bound) return INSITU_OK;
     sym_value given = read_number(&context->inputs[index], input->type.dtype), expected = {0};
     uint32_t missing;
     if (!sym_evaluate(&plan->symbols, input->value, context->values, context->known, &expected, &missing))

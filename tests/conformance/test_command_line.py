@@ -29,6 +29,7 @@ class Case(unittest.TestCase):
 class Help(Case):
     def test_texts(self):
         self.assertEqual(must("--help").stdout, (HERE / "help" / "insitu.txt").read_text())
+        self.assertRegex(must("--version").stdout, r"\Ainsitu \d+\.\d+\.\d+\n\Z")
         for name in COMMANDS:
             done = must(name, "--help")
             self.assertEqual(done.stdout, (HERE / "help" / f"{name}.txt").read_text())

@@ -395,6 +395,14 @@ static void numbers_are_symbols_or_constants(void **state) {
     close_fixture(&f);
     open_plan(&f, make_number_plan(true));
     must(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F32, 1, (int64_t[]){CACHE_WIDTH}, NULL));
+    insitu_value_info info = {.struct_size = sizeof(info)};
+    must(&f, insitu_engine_input(f.engine, 1, &info, &f.diag));
+    assert_true(info.is_scalar && info.is_fixed);
+    must(&f, insitu_engine_input(f.engine, 0, &info, &f.diag));
+    assert_false(info.is_fixed);
+    must(&f, run(&f)); /* a value that there is no choice of may be left out */
+    y = output(&f, 0);
+    assert_true(values_of(&y)[3] == 9);
     must(&f, set_input(&f, "n", &number, INSITU_DTYPE_I64, 0, NULL, NULL));
     expect(&f, run(&f), INSITU_ARG, "input 'n' is 10, but the program was exported for 3");
     number = 3;

@@ -122,6 +122,9 @@ static void walk_answers(walk *w) {
     answered(w, "insitu_module_state", insitu_module_state(NULL) == NULL);
     answered(w, "insitu_module_context", insitu_module_context(NULL) == NULL);
     answered(w, "insitu_status_name", strcmp(insitu_status_name((insitu_status)99), "UNKNOWN") == 0);
+    char version[32];
+    snprintf(version, sizeof(version), "%d.%d.%d", INSITU_VERSION_MAJOR, INSITU_VERSION_MINOR, INSITU_VERSION_PATCH);
+    answered(w, "insitu_version", strcmp(insitu_version(), version) == 0);
     insitu_log_set(NULL, NULL);
     saw(w, "insitu_log_set");
     insitu_diag_init(NULL);
@@ -253,7 +256,7 @@ static size_t check_header(const walk *w, const char *header) {
 static void every_function_says_what_it_needs(void **state) {
     (void)state;
     static const char *const headers[] = {"context.h", "engine.h", "log.h",     "module.h", "program.h",
-                                          "state.h",   "status.h", "network.h", "layers.h"};
+                                          "state.h",   "status.h", "network.h", "layers.h", "version.h"};
     size_t count = 0;
     walk w;
     open_walk(&w);

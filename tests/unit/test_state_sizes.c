@@ -162,7 +162,7 @@ static void sizes_that_do_not_fit_are_refused(void **state) {
     must_run(&r, insitu_engine_state(r.engine, 1, &info, &r.diag));
     assert_true(info.sizes[0] == -1 && info.min_sizes[0] == 2 && info.max_sizes[0] == 1000 && info.sizes[1] == 4);
     must_fail(&r, insitu_state_create(r.engine, &made, &r.diag), INSITU_ARG,
-              "state 'keys' can have any size in dimension 0");
+              "state 'keys' needs a size for dimension 0, from 2 to 1000: insitu_state_create_sized");
     assert_null(made);
     static const struct {
         insitu_state_size sizes[2];
@@ -175,7 +175,7 @@ static void sizes_that_do_not_fit_are_refused(void **state) {
         {{{"keys", 0, 5}, {"keys", 1, 5}}, INSITU_SHAPE, "dimension 1 of state 'keys' is given as 5 where it is 4"},
         {{{"keys", 0, 5}, {"keys", 2, 5}}, INSITU_ARG, "state 'keys' has 2 dimensions"},
         {{{"keys", 0, 5}, {"queries", 0, 5}}, INSITU_ARG, "no state 'queries'"},
-        {{{"keys", 1, 4}, {"calls", 0, 1}}, INSITU_ARG, "state 'keys' can have any size"},
+        {{{"keys", 1, 4}, {"calls", 0, 1}}, INSITU_ARG, "state 'keys' needs a size"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         must_fail(&r, insitu_state_create_sized(r.engine, cases[i].sizes, 2, &made, &r.diag), cases[i].status,

@@ -25,7 +25,7 @@ static void print_usage(FILE *out) {
           "commands:\n",
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++) fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].summary);
-    fputs("\n'insitu COMMAND --help' tells a command's options.\n"
+    fputs("\n'insitu COMMAND --help' tells a command's options, 'insitu --version' the version.\n"
           "Exit codes: 0 done, 1 the work failed, 2 wrong usage, 3 the program is valid but not supported.\n",
           out);
 }
@@ -43,6 +43,10 @@ int main(int argc, char **argv) {
     }
     if (strcmp(argv[1], "--help") == 0) {
         print_usage(stdout);
+        return finish_output();
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("insitu %s\n", insitu_version());
         return finish_output();
     }
     insitu_log_set(print_log, NULL);

@@ -63,6 +63,7 @@ static int bind_inputs(const session *session, int number, const char *path, con
         if (insitu_engine_input(engine, i, &info, diag) != INSITU_OK) return call_failure(number, diag);
         if (is_none(&info)) continue;
         const named_tensor *given = tensors_find(inputs, info.name);
+        if (!given && info.is_fixed) continue;
         if (!given) return report_error("call %d: '%s' holds no tensor for input '%s'", number, path, info.name);
         if (insitu_context_set_input(session->context, i, &given->tensor, diag) != INSITU_OK)
             return call_failure(number, diag);
