@@ -57,7 +57,7 @@ class Usage(Case):
         source, engine = program("rolled"), self.engine("rolled")
         self.assertIn("usage: insitu COMMAND", self.wrong())
         cases = [
-            ("nonsense",), ("-h",), ("--version",), ("bench", source),
+            ("nonsense",), ("-h",), ("--versions",), ("bench", source),
             ("compile",), ("compile", source), ("compile", source, "-o"), ("compile", source, engine, "-o", "x"),
             ("compile", source, "-o", "x", "-o", "y"), ("compile", source, "-o", "x", "--strict=1"),
             ("compile", source, "-o", "x", "--strict", "--strict"), ("compile", source, "-o", "x", "--json"),
@@ -234,6 +234,16 @@ class RunCommand(Case):
         self.assertEqual((done.stdout, done.stderr), ("", ""))
         both = Run(program("rolled"), self.calls("rolled")[:2], self.folder / "run").must()
         self.assertEqual(tensors.read(self.folder / "out1"), both.outputs[1])
+
+    def test_numbers_of_one_value_may_be_left_out(self):
+        described = json.loads(must("inspect", self.engine("numbers"), "--json").stdout)["inputs"]
+        fixed = {row["name"] for row in described if row.get("fixed")}
+        self.assertTrue(fixed)
+        calls = self.calls("numbers")
+        whole = Run(program("numbers"), calls, self.folder / "whole").must()
+        short = [{name: value for name, value in call.items() if name not in fixed} for call in calls]
+        self.assertLess(len(short[0]), len(calls[0]))
+        self.assertEqual(Run(program("numbers"), short, self.folder / "short").must().outputs, whole.outputs)
 
     def test_bytes_written_do_not_depend_on_capacity(self):
         for name in ("cached_64", "cached_512"):
