@@ -161,7 +161,25 @@ static int by_bytes(const void *a, const void *b) {
     return x->is_input != y->is_input ? (x->is_input < y->is_input ? -1 : 1) : (x->index < y->index ? -1 : 1);
 }
 
+/* Another state of the same memory gets a new value. */
+static bool shares_written(const network *network, uint32_t index) {
+    uint32_t record = network->states[index].record;
+    for (uint32_t i = 0; record != NONE && i < network->state_count; i++)
+        if (network->states[i].record == record && network->states[i].next.index != NONE) return true;
+    return false;
+}
+
+/* A state that is given no new value has its own when the call ends. */
+static insitu_status keep_states(planner *planner) {
+    const network *network = planner->network;
+    for (uint32_t i = 0; i < network->state_count; i++)
+        if (network->states[i].next.index == NONE && !shares_written(network, i))
+            TRY(planner_add_end_read(planner, network->states[i].tensor.index, NONE));
+    return INSITU_OK;
+}
+
 insitu_status place_finals(planner *planner) {
+    TRY(keep_states(planner));
     qsort(planner->finals, planner->final_count, sizeof *planner->finals, by_bytes);
     order_finals(planner);
     for (uint32_t i = 0; i < planner->final_count; i++) TRY(place_final(planner, i));

@@ -200,6 +200,9 @@ static void fail_with(const network *network, const running *run, uint64_t seed,
     fail_msg("program %llu: %s differs", (unsigned long long)seed, what);
 }
 
+/* What the state holds when the call ends. */
+static tensor_id end_of(const network_state *state) { return state->next.index == NONE ? state->tensor : state->next; }
+
 static void check_call(network *network, running *run, value *values, uint64_t seed) {
     insitu_diag diag;
     insitu_diag_init(&diag);
@@ -210,7 +213,7 @@ static void check_call(network *network, running *run, value *values, uint64_t s
     backend_call call = {.bases = run->bases, .workspace = run->workspace, .end = run->plan->step_count};
     if (backend_cpu()->run(run->prepared, &call, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     for (uint32_t i = 0; i < network->state_count; i++) {
-        const value *next = &values[network->states[i].next.index];
+        const value *next = &values[end_of(&network->states[i]).index];
         if (memcmp(run->states[i], next->data, (size_t)numel_of(network, network->states[i].tensor) * sizeof(float)))
             fail_with(network, run, seed, network->states[i].name);
     }
@@ -228,9 +231,11 @@ static void check_call(network *network, running *run, value *values, uint64_t s
 
 static void assemble_all(network *network) {
     bool changed;
-    for (uint32_t i = 0; i < network->state_count; i++)
-        assert_int_equal(network_assemble(network, network->states[i].tensor, network->states[i].next, &changed, NULL),
-                         INSITU_OK);
+    for (uint32_t i = 0; i < network->state_count; i++) {
+        const network_state *state = &network->states[i];
+        if (state->next.index == NONE) continue;
+        assert_int_equal(network_assemble(network, state->tensor, state->next, &changed, NULL), INSITU_OK);
+    }
     for (uint32_t i = 0; i < network->mutation_count; i++) {
         const network_mutation *mutation = &network->mutations[i];
         tensor_id start = network->inputs[mutation->input].tensor;
@@ -279,7 +284,7 @@ static void check_program(network *network, uint64_t seed) {
         check_call(network, &copied, values, seed);
         check_call(network, &rewritten, values, seed);
         check_call(network, &assembled, values, seed);
-        for (uint32_t i = 0; i < network->state_count; i++) states[i] = values[network->states[i].next.index];
+        for (uint32_t i = 0; i < network->state_count; i++) states[i] = values[end_of(&network->states[i]).index];
         for (uint32_t i = 0; i < network->state_count; i++) values[network->states[i].tensor.index] = states[i];
     }
     stop(&in_place);
@@ -303,6 +308,20 @@ static void planned_programs_compute_what_the_network_says(void **state) {
     check_programs(random_network);
 }
 
+static network *with_kept_states(network *network, uint64_t seed) {
+    for (uint32_t i = 0; i < network->state_count; i++)
+        if (i == 0 || (seed >> i & 1)) network->states[i].next = NO_TENSOR;
+    return network;
+}
+static network *random_keeping_network(uint64_t seed) { return with_kept_states(random_network(seed), seed); }
+static network *crossed_keeping_network(uint64_t seed) { return with_kept_states(random_crossed_network(seed), seed); }
+
+static void states_that_are_given_no_value_keep_theirs(void **state) {
+    (void)state;
+    check_programs(random_keeping_network);
+    check_programs(crossed_keeping_network);
+}
+
 static void planned_programs_whose_tensors_cross_do(void **state) {
     (void)state;
     check_programs(random_crossed_network);
@@ -311,6 +330,7 @@ static void planned_programs_whose_tensors_cross_do(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(planned_programs_compute_what_the_network_says),
-                                       cmocka_unit_test(planned_programs_whose_tensors_cross_do)};
+                                       cmocka_unit_test(planned_programs_whose_tensors_cross_do),
+                                       cmocka_unit_test(states_that_are_given_no_value_keep_theirs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
