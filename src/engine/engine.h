@@ -98,7 +98,7 @@ typedef struct safetensor_source {
 } safetensor_source;
 /* The header (its length, JSON, spaces up to a multiple of 64) and the file's parts. Tensors lie in the given order,
  * each at a multiple of alignment (1: no padding); padding is made of U8 tensors named __pad.N. metadata: count pairs.
- * parts live in the arena, the first one is the header's text. */
+ * parts live in the arena, the first one is the header's text. Errors: UNSUPPORTED (a tensor called __metadata__), NOMEM. */
 MUST_CHECK insitu_status safetensors_layout(const safetensor_source *tensors, uint32_t count,
                                             const char *const (*metadata)[2], uint32_t metadata_count, size_t alignment,
                                             arena *arena, text *out_header, file_part **out_parts,

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#define METADATA "__metadata__"
 enum { LENGTH_SIZE = 8, HEADER_ALIGNMENT = 64 };
 
 static const uint8_t zeros[4096];
@@ -38,7 +39,7 @@ static insitu_status add_pad(layout_writer *writer, size_t alignment, arena *are
 
 static void add_metadata(layout_writer *writer, const char *const (*metadata)[2], uint32_t count) {
     if (count == 0) return;
-    text_printf(writer->header, "\"__metadata__\":{");
+    text_printf(writer->header, "\"" METADATA "\":{");
     for (uint32_t i = 0; i < count; i++) {
         if (i) text_printf(writer->header, ",");
         json_print_string(writer->header, metadata[i][0]);
@@ -65,6 +66,9 @@ insitu_status safetensors_layout(const safetensor_source *tensors, uint32_t coun
     for (uint32_t i = 0; i < count; i++)
         if (!checked_size_add(total, tensors[i].size, &total) || !checked_size_add(total, alignment, &total))
             FAIL(diag, INSITU_NOMEM, "the file would be too large");
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(tensors[i].name, METADATA) == 0)
+            FAIL(diag, INSITU_UNSUPPORTED, "a safetensors file can't hold a tensor called '%s'", METADATA);
     if (alignment > sizeof(zeros)) FAIL(diag, INSITU_INTERNAL, "tensors can't be aligned to %zu bytes", alignment);
     TRY(arena_array(arena, (size_t)count * 2 + 1, sizeof(file_part), &writer.parts));
     text_add(out_header, "\0\0\0\0\0\0\0\0", LENGTH_SIZE);

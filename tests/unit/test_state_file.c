@@ -211,6 +211,31 @@ static void other_bytes_for_true_are_saved_as_1(void **state) {
     insitu_diag_release(&r.diag);
 }
 
+/* What the format can't hold is said when it is saved, and not when it is needed. */
+static void reserved_names_are_refused(void **state) {
+    (void)state;
+    static const char reserved[] = "network\n"
+                                   "input \"x\" = %x: f32[2]\n"
+                                   "state \"__metadata__\" = %kept: f32[2] of zeros\n"
+                                   "next \"__metadata__\" = %x\n";
+    running r = {0};
+    insitu_network *network;
+    insitu_diag_init(&r.diag);
+    must_run(&r, insitu_network_parse(reserved, &network, &r.diag));
+    must_run(&r, insitu_network_compile(network, NULL, &r.engine, &r.diag));
+    insitu_network_destroy(network);
+    must_run(&r, insitu_state_create(r.engine, &r.state, &r.diag));
+    write_file("old", 3);
+    must_fail(&r, insitu_state_save(r.state, path, &r.diag), INSITU_UNSUPPORTED, "'__metadata__'");
+    size_t size;
+    char *bytes = read_file(&size);
+    assert_true(size == 3 && memcmp(bytes, "old", 3) == 0);
+    free(bytes);
+    insitu_state_destroy(r.state);
+    insitu_engine_destroy(r.engine);
+    insitu_diag_release(&r.diag);
+}
+
 static void fill_table(running *r, int value) {
     static uint8_t bytes[TABLE_BYTES];
     memset(bytes, value, sizeof(bytes));
@@ -280,6 +305,7 @@ int main(void) {
         cmocka_unit_test(killed_saves_leave_the_old_or_the_new_file), /* before any threads are started */
         cmocka_unit_test(truncated_files_are_refused_and_change_nothing),
         cmocka_unit_test(other_versions_and_programs_are_refused),
+        cmocka_unit_test(reserved_names_are_refused),
         cmocka_unit_test(other_bytes_for_true_are_saved_as_1),
         cmocka_unit_test(engines_of_one_program_share_states),
     };
