@@ -332,7 +332,7 @@ typedef enum insitu_cache_layout {
 /* Rows of a key-value cache: r[i,:,write_indices[i]+t,:] = update[i,:,t,:] for every t < S (of layout BHSD). Any dtype, the
  * same for cache and update; write_indices (B) of i64 or i32, a position for each row of the batch. A position outside
  * [0, S_MAX) makes the call fail with BOUNDS, and nothing is written. Made of other layers, that end in an index_update; an
- * input written so is an alias of kind INSITU_ALIAS_KV_CACHE_UPDATE. */
+ * input of constant sizes written so is an alias of kind INSITU_ALIAS_KV_CACHE_UPDATE, one of open sizes of kind USER. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_network_add_kv_cache_update(
     insitu_network *network, insitu_value cache, insitu_value update, insitu_value write_indices,
     insitu_cache_layout layout, insitu_value *out_value, insitu_diag *diag);

@@ -165,7 +165,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_network_set_record(insitu_netw
 /* Compiles the network, which stays as it is. options NULL means defaults. Of the options, keep_values and cache_dir are
  * programs' alone (ARG), and bounds has no meaning: a slice of a network is never clamped. Errors: ARG (options; a record
  * without bytes; a symbol that is used, and is no input, no size of an input or state, and no item), UNSUPPORTED (strict; the
- * device; ops on dtypes that no kernel computes with, such as arithmetic of complex numbers, listed in diag's rows), NOMEM. */
+ * device; ops on dtypes that no kernel computes with, such as arithmetic of complex numbers, listed in diag's rows), BOUNDS
+ * (an index that is known now lies outside its extent), NOMEM. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_network_compile(const insitu_network *network,
                                                                   const insitu_compile_options *options,
                                                                   insitu_engine **out_engine, insitu_diag *diag);

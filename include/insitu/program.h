@@ -46,8 +46,8 @@ typedef struct insitu_compile_options {
     bool keep_values;
     /* Inputs whose new values are outputs; the array and its names are read during the call alone.
      * - An input that the program writes and returns: name that output; nothing changes.
-     * - One that it writes and does not return: any new name. The output is added in front of the program's own, in the
-     *   order of this array, and is the caller's tensor itself. An index must be the output's place there.
+     * - One that it writes, under any new name: an output is added in front of the program's own, in the order of this
+     *   array, and is the caller's tensor itself. An index must be the output's place there; its name is "mutated.NAME".
      * - One that it does not write: an output of the program, of the same dtype and sizes, is written into the input.
      * Inputs that the program writes need not be named. Errors: ARG (no such input or output, one named twice, another
      * dtype), SHAPE (other sizes, or sizes that are not known to be the same); the sentence names both. */

@@ -49,6 +49,7 @@ typedef struct insitu_tensor {
     uint64_t byte_offset;
 } insitu_tensor;
 
+/* In C these are no constant expressions: what is initialised at file scope is given {INSITU_CODE_FLOAT, 32, 1}. */
 #ifdef __cplusplus
 #define INSITU_DTYPE(code, bits) (insitu_dtype{code, bits, 1})
 #else
