@@ -1,6 +1,9 @@
 """The command's options, help, exit codes and outputs."""
+import array
 import json
+import os
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
@@ -244,6 +247,30 @@ class RunCommand(Case):
         short = [{name: value for name, value in call.items() if name not in fixed} for call in calls]
         self.assertLess(len(short[0]), len(calls[0]))
         self.assertEqual(Run(program("numbers"), short, self.folder / "short").must().outputs, whole.outputs)
+
+    def test_open_sizes_of_states(self):
+        """Of a network's engine whose state has the size n, which the command line chooses."""
+        network = ('network\nsymbol n: int in 1..4\ninput "x" = %x: f32[1]\nstate "a.b=c" = %s: f32[n] of zeros\n'
+                   '%more: f32[1] = expand(%x) {sizes=[1]}\n%wide: f32[n] = expand(%more) {sizes=[n]}\n'
+                   '%next: f32[n] = binary(%s, %wide) {op=add}\nnext "a.b=c" = %next\noutput "sum" = %next\n')
+        engine, out, state = self.folder / "engine", self.folder / "out", self.folder / "state"
+        done = subprocess.run([os.environ["INSITU_TEXT"], "network-save", engine], input=network, text=True, capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        tensors.write(self.folder / "in", {"x": ("F32", (1,), array.array("f", [1.5]).tobytes())})
+        call = ("run", engine, "--input", self.folder / "in", "--output", out)
+        done = insitu(*call)
+        self.assertEqual((done.returncode, out.exists()), (1, False))
+        self.assertIn("state 'a.b=c' needs a size for dimension 0, from 1 to 4", done.stderr)
+        must(*call, "--state-size", "a.b=c.0=3", "--save-state", state)
+        self.assertEqual(tensors.read(out), {"sum": ("F32", (3,), array.array("f", [1.5] * 3).tobytes())})
+        must(*call, "--state-size=a.b=c.0=3", "--load-state", state)
+        self.assertEqual(tensors.read(out), {"sum": ("F32", (3,), array.array("f", [3] * 3).tobytes())})
+        self.assertEqual(insitu(*call, "--state-size", "a.b=c.0=2", "--load-state", state).returncode, 1)
+        for wrong, code in (("a.b=c.0=5", 1), ("a.b=c.1=1", 1), ("b.0=1", 1), ("a.b=c.0=-1", 2), ("a=3", 2), (".0=3", 2),
+                            ("a.0=", 2), ("a.=1", 2), ("a", 2)):
+            done = insitu(*call, "--state-size", wrong)
+            self.assertEqual(done.returncode, code, wrong)
+            self.assertTrue(is_sentence(done.stderr), done.stderr)
 
     def test_bytes_written_do_not_depend_on_capacity(self):
         for name in ("cached_64", "cached_512"):

@@ -5,6 +5,7 @@
 #include "network/network.h"
 #include "passes/passes.h"
 #include "plan/plan.h"
+#include <insitu/network.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,6 +123,18 @@ static insitu_status run_report(const char *source, const char *name, text *out,
     return status;
 }
 
+static insitu_status run_network_save(const char *source, const char *name, text *out, insitu_diag *diag) {
+    insitu_network *network;
+    insitu_engine *engine = NULL;
+    (void)out;
+    TRY(insitu_network_parse(source, &network, diag));
+    insitu_status status = insitu_network_compile(network, NULL, &engine, diag);
+    if (status == INSITU_OK) status = insitu_engine_save(engine, name, diag);
+    insitu_engine_destroy(engine);
+    insitu_network_destroy(network);
+    return status;
+}
+
 /* ---- the command line ---- */
 
 typedef struct command {
@@ -137,6 +150,7 @@ static const command commands[] = {
     {"network-print", run_network_print, "network: parsed, verified, printed"},
     {"network-pass", run_network_pass, "network: one pass, by name"},
     {"plan", run_plan, "network: its plan; name 'strict' or 'no_inplace' for these options"},
+    {"network-save", run_network_save, "network: compiled, and saved as the engine file of that name"},
     {"report", run_report, "network: the in-place report of its plan; names as for plan"},
 };
 

@@ -236,7 +236,7 @@ int command_compare(const command *command, int argc, char **argv) {
     arguments_compile_options(&arguments, &compile_options);
     compile_options.keep_values = true;
     code = check_arguments(command, &arguments, &comparison);
-    if (code == DONE) code = session_open(arguments.file, &compile_options, NULL, &comparison.session);
+    if (code == DONE) code = session_open(arguments.file, &compile_options, &(state_start){0}, &comparison.session);
     if (code == DONE) code = compare_calls(&comparison, &arguments);
     int output_code = finish_output();
     json_decref(comparison.nodes);

@@ -11,6 +11,7 @@ static const option options[] = {
     {OPTION_INPUT, "--input", "FILE", "safetensors file of one call's inputs by name; each one starts a call", true},
     {OPTION_OUTPUT, "--output", "FILE", "where to write what the call of the --input before it returns", true},
     {OPTION_LOAD_STATE, "--load-state", "FILE", "start from a saved state", false},
+    {OPTION_STATE_SIZE, "--state-size", "STATE.DIM=N", "size of a dimension that a network's state leaves open", true},
     {OPTION_SAVE_STATE, "--save-state", "FILE", "write all buffers as of the last call that succeeded", false},
     {OPTION_STATS, "--stats", NULL, "print one JSON object a call: seconds, and bytes read, written and copied", false},
     COMPILE_OPTIONS,
@@ -187,8 +188,10 @@ int command_run(const command *command, int argc, char **argv) {
     arguments_compile_options(&arguments, &compile_options);
     if (code == DONE) code = check_file(command, &arguments);
     if (code == DONE) code = check_written(command, &arguments);
-    if (code == DONE)
-        code = session_open(arguments.file, &compile_options, argument_value(&arguments, OPTION_LOAD_STATE), &session);
+    const state_start start = {.load_path = argument_value(&arguments, OPTION_LOAD_STATE),
+                               .sizes = arguments.state_sizes,
+                               .size_count = arguments.state_size_count};
+    if (code == DONE) code = session_open(arguments.file, &compile_options, &start, &session);
     if (code == DONE) code = run_session(&session, &arguments);
     int output_code = finish_output();
     session_close(&session);

@@ -56,6 +56,18 @@ static bool read_pair(const char *value, insitu_mutated_input *out_pair) {
     return true;
 }
 
+/* STATE.DIM=N; the state's name may have dots and equals signs. */
+static bool read_size(const char *value, insitu_state_size *out_size) {
+    char *equals = strrchr(value, '=');
+    if (!equals || !equals[1]) return false;
+    *equals = 0;
+    char *dot = strrchr(value, '.');
+    if (!dot || dot == value || !dot[1]) return false;
+    *dot = 0;
+    *out_size = (insitu_state_size){.name = value, .dim = read_index(dot + 1), .size = read_index(equals + 1)};
+    return out_size->dim >= 0 && out_size->size >= 0;
+}
+
 /* ---- reading ---- */
 
 typedef struct reader {
@@ -88,6 +100,10 @@ static bool check_value(reader *reader, const given_option *given) {
     case OPTION_MUTATED_INPUT:
         if (read_pair(value, &arguments->mutated_inputs[arguments->mutated_input_count++])) return true;
         reader->code = usage_error(reader->command, "'--mutated-input %s': IN=OUT is expected", value);
+        return false;
+    case OPTION_STATE_SIZE:
+        if (read_size(value, &arguments->state_sizes[arguments->state_size_count++])) return true;
+        reader->code = usage_error(reader->command, "option '--state-size': STATE.DIM=N is expected");
         return false;
     default: return true;
     }
@@ -141,10 +157,11 @@ static bool read_argument(reader *reader) {
 bool arguments_read(const command *command, const option *options, size_t count, int argc, char **argv,
                     arguments *out_arguments, int *out_code) {
     *out_arguments = (arguments){.options = calloc((size_t)argc + 1, sizeof(given_option)),
-                                 .mutated_inputs = calloc((size_t)argc + 1, sizeof(insitu_mutated_input))};
+                                 .mutated_inputs = calloc((size_t)argc + 1, sizeof(insitu_mutated_input)),
+                                 .state_sizes = calloc((size_t)argc + 1, sizeof(insitu_state_size))};
     reader reader = {
         .command = command, .options = options, .count = count, .argc = argc, .argv = argv, .arguments = out_arguments};
-    bool is_good = out_arguments->options && out_arguments->mutated_inputs;
+    bool is_good = out_arguments->options && out_arguments->mutated_inputs && out_arguments->state_sizes;
     if (!is_good) reader.code = report_error("out of memory");
     while (is_good && reader.next < argc) is_good = read_argument(&reader);
     if (is_good && !out_arguments->file) {
@@ -159,8 +176,10 @@ bool arguments_read(const command *command, const option *options, size_t count,
 void arguments_release(arguments *arguments) {
     free(arguments->options);
     free(arguments->mutated_inputs);
+    free(arguments->state_sizes);
     arguments->options = NULL;
     arguments->mutated_inputs = NULL;
+    arguments->state_sizes = NULL;
 }
 
 const char *argument_value(const arguments *arguments, option_id id) {

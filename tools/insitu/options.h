@@ -23,6 +23,7 @@ typedef enum option_id {
     OPTION_RTOL,
     OPTION_SAVE_STATE,
     OPTION_STATE,
+    OPTION_STATE_SIZE,
     OPTION_STATS,
     OPTION_STRICT,
     OPTION_VALUES,
@@ -67,6 +68,8 @@ typedef struct arguments {
     size_t option_count;
     insitu_mutated_input *mutated_inputs;
     size_t mutated_input_count;
+    insitu_state_size *state_sizes;
+    size_t state_size_count;
 } arguments;
 
 /* Reads a command line of one file and options, in any order; "--name=value" serves too. Returns true if the command has

@@ -3,21 +3,23 @@
 
 #include <stdio.h>
 
-static int open_state(session *session, const char *load_path, insitu_diag *diag) {
-    if (insitu_state_create(session->source.engine, &session->state, diag) != INSITU_OK ||
+static int open_state(session *session, const state_start *start, insitu_diag *diag) {
+    if (insitu_state_create_sized(session->source.engine, start->sizes, start->size_count, &session->state, diag) !=
+            INSITU_OK ||
         insitu_context_create(session->source.engine, &session->context, diag) != INSITU_OK)
         return report_failure(NULL, diag);
-    if (load_path && insitu_state_load(session->state, load_path, diag) != INSITU_OK)
-        return report_failure(load_path, diag);
+    if (start->load_path && insitu_state_load(session->state, start->load_path, diag) != INSITU_OK)
+        return report_failure(start->load_path, diag);
     return DONE;
 }
 
-int session_open(const char *path, const insitu_compile_options *options, const char *load_path, session *out_session) {
+int session_open(const char *path, const insitu_compile_options *options, const state_start *start,
+                 session *out_session) {
     *out_session = (session){0};
     insitu_diag diag;
     insitu_diag_init(&diag);
     int code = engine_source_open(path, options, NULL, &out_session->source);
-    if (code == DONE) code = open_state(out_session, load_path, &diag);
+    if (code == DONE) code = open_state(out_session, start, &diag);
     insitu_diag_release(&diag);
     return code;
 }

@@ -10,9 +10,17 @@ typedef struct session {
     insitu_context *context;
 } session;
 
-/* Opens the program or engine at path and a state for it; load_path: a saved state, NULL for the program's own values.
- * Returns an exit code, having said why; session_close in any case. */
-int session_open(const char *path, const insitu_compile_options *options, const char *load_path, session *out_session);
+/* What a state begins with; zeros: the program's own sizes and values. */
+typedef struct state_start {
+    const char *load_path; /* a saved state */
+    const insitu_state_size *sizes;
+    size_t size_count;
+} state_start;
+
+/* Opens the program or engine at path and a state for it. Returns an exit code, having said why; session_close in any
+ * case. */
+int session_open(const char *path, const insitu_compile_options *options, const state_start *start,
+                 session *out_session);
 void session_close(session *session);
 /* An input that the program writes, read from a file, gets the strides that it was exported with; others are as they are,
  * and so is what is no input. Returns an exit code, having said why. */
