@@ -64,11 +64,16 @@ static insitu_status try_pieces(const trial *trial, uint32_t row) {
     return status;
 }
 
-static insitu_status try_copies(const trial *trial) {
+static insitu_status read_copies(network *network, bool *out_changed, insitu_diag *diag) {
+    (void)diag;
+    return network_read_copies(network, out_changed);
+}
+
+static insitu_status try_pass(const trial *trial, insitu_status (*pass)(network *, bool *, insitu_diag *)) {
     network_snapshot before;
     bool changed;
     TRY(network_save(trial->network, &before));
-    insitu_status status = network_read_copies(trial->network, &changed);
+    insitu_status status = pass(trial->network, &changed, trial->diag);
     status = conclude(trial, &before, status, changed);
     network_snapshot_release(&before);
     return status;
@@ -81,17 +86,15 @@ static insitu_status save_copies(const trial *trial) {
         trials++;
         TRY(try_pieces(trial, row));
     }
-    return trials ? try_copies(trial) : INSITU_OK;
+    if (trials) TRY(try_pass(trial, read_copies));
+    return trials ? try_pass(trial, network_sink_updates) : INSITU_OK;
 }
 
 insitu_status compile_plan(network *network, const plan_options *options, bool strict, plan **out_plan,
                            insitu_diag *diag) {
     *out_plan = NULL;
     TRY(network_fold_constants(network, evaluate_layer, NULL, &folding, diag));
-    TRY(network_recognise_runs(network, diag));
-    TRY(network_compute_parts(network, diag));
-    TRY(network_recognise_shifts(network, diag));
-    TRY(network_remove_dead(network, diag));
+    TRY(network_normalise(network, diag));
     TRY(plan_build(network, options, out_plan, diag));
     const trial trial = {network, options, out_plan, diag};
     insitu_status status = options->no_inplace ? INSITU_OK : save_copies(&trial);

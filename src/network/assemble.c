@@ -74,37 +74,87 @@ static bool overwrites(assembler *assembler, const piece *writer, const piece *r
     return false;
 }
 
-static bool same_elements(const piece *a, const piece *b) {
-    bool same = a->source.index == b->source.index && a->loops == b->loops;
-    for (uint32_t k = 0; same && k < a->rank; k++) {
-        same = a->base[k] == b->base[k];
-        for (uint32_t j = 0; same && j < a->loops; j++) same = a->steps[k][j] == b->steps[k][j];
+typedef struct kept_at { /* where elements of the old value lie in what is stored: by the loops of their piece */
+    int64_t offset, strides[MAX_LOOPS];
+} kept_at;
+
+/* The loop of the stored piece that goes through the source as loop j of the other does, in steps that are *out_times as
+ * small; NONE. */
+static uint32_t find_loop(const piece *stored, const piece *piece, uint32_t j, uint32_t taken, int64_t *out_times) {
+    for (uint32_t m = 0; m < stored->loops; m++) {
+        int64_t times = 0;
+        bool fits = !(taken >> m & 1);
+        for (uint32_t k = 0; fits && k < piece->rank; k++) {
+            int64_t step = piece->steps[k][j], unit = stored->steps[k][m];
+            if (unit != 0 && times == 0) times = step / unit;
+            fits = unit == 0 ? step == 0 : step == times * unit && times > 0;
+        }
+        *out_times = times;
+        if (fits && times > 0) return m;
     }
-    for (uint32_t j = 0; same && j < a->loops; j++) same = a->counts[j] == b->counts[j];
-    return same;
+    return NONE;
 }
 
-/* The piece before number end that gave the same elements; NONE. */
-static uint32_t find_stored(const piece_list *list, uint32_t end, const piece *piece) {
+/* The value of the stored piece's loop m where the other begins: from a dimension that no other loop goes through. */
+static int64_t find_start(const piece *stored, const piece *piece, uint32_t m) {
+    for (uint32_t k = 0; k < piece->rank; k++) {
+        bool alone = stored->steps[k][m] != 0;
+        for (uint32_t j = 0; j < stored->loops; j++) alone = alone && (j == m || stored->steps[k][j] == 0);
+        if (alone) return (piece->base[k] - stored->base[k]) / stored->steps[k][m];
+    }
+    return 0;
+}
+
+/* Are the elements of the piece among those that the other stored? */
+static bool is_stored(const piece *stored, const piece *piece, kept_at *out) {
+    int64_t starts[MAX_LOOPS], last[MAX_LOOPS];
+    uint32_t taken = 0;
+    if (stored->source.index != piece->source.index) return false;
+    out->offset = stored->to_offset;
+    for (uint32_t m = 0; m < stored->loops; m++) {
+        starts[m] = last[m] = find_start(stored, piece, m);
+        out->offset += stored->to[m] * starts[m];
+    }
+    for (uint32_t k = 0; k < piece->rank; k++) {
+        int64_t at = stored->base[k];
+        for (uint32_t m = 0; m < stored->loops; m++) at += stored->steps[k][m] * starts[m];
+        if (at != piece->base[k]) return false;
+    }
+    for (uint32_t j = 0; j < piece->loops; j++) {
+        int64_t times;
+        uint32_t m = find_loop(stored, piece, j, taken, &times);
+        if (m == NONE) return false;
+        taken |= UINT32_C(1) << m;
+        out->strides[j] = stored->to[m] * times;
+        last[m] += times * (piece->counts[j] - 1);
+    }
+    for (uint32_t m = 0; m < stored->loops; m++)
+        if (starts[m] < 0 || last[m] >= stored->counts[m]) return false;
+    return true;
+}
+
+/* Has a piece before number end stored the elements? */
+static bool find_stored(const piece_list *list, uint32_t end, const piece *piece, kept_at *out) {
     for (uint32_t i = 0; i < end; i++)
-        if (same_elements(&list->items[i], piece)) return i;
-    return NONE;
+        if (is_stored(&list->items[i], piece, out)) return true;
+    return false;
 }
 
 typedef struct sorter { /* how pieces depend on one another; a set of pieces is a word of bits */
     assembler *assembler;
     uint32_t count;
     uint32_t overwrites[MAX_PIECES]; /* by piece: the others whose source it stores over */
-    uint32_t stores[MAX_PIECES];     /* those whose elements are the same: they can be read where it stored them */
+    uint32_t stores[MAX_PIECES];     /* those whose elements are among its own: they can be read where it stored them */
     uint32_t order[MAX_PIECES], best[MAX_PIECES];
     int64_t cost, best_cost; /* elements that are set aside */
 } sorter;
 
 static void relate(sorter *sorter) {
     const piece *pieces = sorter->assembler->pieces.items;
+    kept_at ignored;
     for (uint32_t i = 0; i < sorter->count; i++)
         for (uint32_t k = 0; k < sorter->count; k++) {
-            if (same_elements(&pieces[i], &pieces[k])) sorter->stores[i] |= UINT32_C(1) << k;
+            if (is_stored(&pieces[i], &pieces[k], &ignored)) sorter->stores[i] |= UINT32_C(1) << k;
             if (i != k && overwrites(sorter->assembler, &pieces[i], &pieces[k]))
                 sorter->overwrites[i] |= UINT32_C(1) << k;
         }
@@ -378,15 +428,14 @@ static bool is_whole(const assembler *assembler, const piece *piece) {
 
 static insitu_status add_piece(assembler *assembler, uint32_t index, tensor_id *value) {
     const piece *piece = &assembler->pieces.items[index];
-    const struct piece *stored = NULL;
+    kept_at kept;
     tensor_id source;
-    uint32_t before = find_stored(&assembler->pieces, index, piece), repeated = 0;
+    uint32_t repeated = 0;
     bool own = piece->source.index == assembler->start.index;
     for (uint32_t j = 0; j < piece->loops; j++) repeated += repeats(piece, j);
     if (repeated) return store_repeated(assembler, piece, value);
-    if (own && before != NONE) stored = &assembler->pieces.items[before];
-    if (stored)
-        TRY(add_stored(assembler, stored, stored->to_offset, stored->to, *value, &source));
+    if (own && find_stored(&assembler->pieces, index, piece, &kept))
+        TRY(add_stored(assembler, piece, kept.offset, kept.strides, *value, &source));
     else
         TRY(add_source(assembler, piece, &source));
     if (own || !is_whole(assembler, piece)) return store(assembler, piece, source, value);

@@ -172,16 +172,24 @@ MUST_CHECK insitu_status network_copy(const network *source, network **out_netwo
 /* network -> network */
 /* index, index_update at known positions -> slices */
 MUST_CHECK insitu_status network_recognise_runs(network *network, insitu_diag *diag);
+/* slice_update(x, slice(x)) of one part -> reshape(x) */
+MUST_CHECK insitu_status network_view_idle_updates(network *network, insitu_diag *diag);
 /* A state's new value that is a part of a computed one -> that part computed by itself */
 MUST_CHECK insitu_status network_compute_parts(network *network, insitu_diag *diag);
+/* slice(concat(x, s)) -> shift_update */
+MUST_CHECK insitu_status network_recognise_shifts(network *network, insitu_diag *diag);
+/* Layers that nothing reads -> none */
+MUST_CHECK insitu_status network_remove_dead(network *network, insitu_diag *diag);
+/* All of these: what always helps. */
+MUST_CHECK insitu_status network_normalise(network *network, insitu_diag *diag);
 /* The value that ends in place of start, from what its memory is given piece by piece. *out_changed false: some of it is not
  * known piece by piece. */
 MUST_CHECK insitu_status network_assemble(network *network, tensor_id start, tensor_id next, bool *out_changed,
                                           insitu_diag *diag);
 /* Readers of a state that the program copies for a result -> readers of that copy */
 MUST_CHECK insitu_status network_read_copies(network *network, bool *out_changed);
-/* slice(concat(x, s)) -> shift_update */
-MUST_CHECK insitu_status network_recognise_shifts(network *network, insitu_diag *diag);
+/* elementwise(slice_update(state, s)) -> slice_update(elementwise(state), elementwise(s)) */
+MUST_CHECK insitu_status network_sink_updates(network *network, bool *out_changed, insitu_diag *diag);
 /* A network as it was, for passes on trial. What they added stays in its arena. */
 typedef struct network_snapshot {
     arena arena;
@@ -200,7 +208,6 @@ typedef insitu_status (*network_evaluate_fn)(void *user, const network *network,
                                              size_t size, insitu_diag *diag);
 MUST_CHECK insitu_status network_fold_constants(network *network, network_evaluate_fn run, void *user,
                                                 const fold_limits *limits, insitu_diag *diag);
-MUST_CHECK insitu_status network_remove_dead(network *network, insitu_diag *diag);
 
 /* What the caller asked of inputs and states, before the network is optimised.
  * Each of the caller's mutated inputs becomes an output, or an output is written into it. The names of new outputs are

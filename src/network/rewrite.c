@@ -1,4 +1,5 @@
-/* What passes over a network change: a layer's definition, under the name of its result; and where added layers stand. */
+/* What passes over a network change: a layer's definition, under the name of its result; and where added layers stand. And
+ * the passes that every network goes through. */
 #include "network/network_int.h"
 #include <string.h>
 
@@ -36,6 +37,14 @@ const layer *network_maker_of(const network *network, tensor_id tensor, layer_ki
     if (made->role != TENSOR_RESULT) return NULL;
     const layer *maker = network_layer_of(network, made->producer);
     return maker->kind == kind ? maker : NULL;
+}
+
+insitu_status network_normalise(network *network, insitu_diag *diag) {
+    TRY(network_recognise_runs(network, diag));
+    TRY(network_view_idle_updates(network, diag));
+    TRY(network_compute_parts(network, diag));
+    TRY(network_recognise_shifts(network, diag));
+    return network_remove_dead(network, diag);
 }
 
 /* ---- undo ---- */

@@ -155,7 +155,7 @@ static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_ope
     bool stored = stores_copy(planner, result, layer->operands[0], &operand, planner->layers[index].set_aside[0]);
     bool aside =
         !is_written(planner, result) && is_written(planner, &operand) && kind_of(planner, result) != STORAGE_OUTPUT;
-    bool copied = bitset_has(&planner->chain, index) && (stored || aside);
+    bool copied = planner_serves(planner, index) && (stored || aside);
     sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
     return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));
 }

@@ -185,7 +185,7 @@ static insitu_status place_on_operand(planner *planner, tensor_id tensor, bool *
      * values aside. */
     cost = planner_set_aside_bytes(planner, first_copy);
     if (!sym_constant(planner->pool, layout_bytes(planner->pool, &place.type), &own)) own = INT64_MAX;
-    bool serves = kind_has(layer->kind, TRAIT_UPDATE) && bitset_has(&planner->chain, index);
+    bool serves = kind_has(layer->kind, TRAIT_UPDATE) && planner_serves(planner, index);
     *out_done = cost == 0 || (serves && cost <= own);
     if (*out_done) return INSITU_OK;
     planner_undo(planner, mark);

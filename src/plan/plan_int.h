@@ -180,7 +180,7 @@ typedef struct planner {
     uint32_t barrier, end;   /* nodes */
     uint32_t *item_nodes;    /* each symbol: the node of the item layer that reads it, NONE */
     bool has_items, has_late;
-    bitset chain; /* layers: chain_find */
+    bitset chain, updates; /* layers: chain_find, chain_find_updates */
     order order;
     plan_change *changes;
     uint32_t change_count, change_capacity;
@@ -225,6 +225,12 @@ MUST_CHECK insitu_status order_after_layout(planner *planner, const tensor_type 
 
 /* ---- what makes the final values (chain.c) ---- */
 MUST_CHECK insitu_status chain_find(planner *planner, bitset *out_chain);
+/* The layer makes a state's value, and not a tensor that is the program's own. */
+static inline bool planner_serves(const planner *planner, uint32_t layer) {
+    return bitset_has(&planner->chain, layer) || bitset_has(&planner->updates, layer);
+}
+/* Updates of states' old values that the states' new ones are computed from, in whatever way. */
+MUST_CHECK insitu_status chain_find_updates(planner *planner, bitset *out_updates);
 
 /* ---- checks that can only be decided late (late.c) ---- */
 /* Finds them, once the nodes are there; the others come before the barrier. */

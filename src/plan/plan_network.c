@@ -426,6 +426,7 @@ static insitu_status build(planner *planner) {
     find_families(planner);
     TRY(add_finals(planner));
     TRY(chain_find(planner, &planner->chain));
+    TRY(chain_find_updates(planner, &planner->updates));
     TRY(add_nodes(planner));
     TRY(conflicts_init(planner));
     TRY(add_outputs(planner));

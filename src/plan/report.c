@@ -123,20 +123,41 @@ static void sum_steps(planner *planner, const final_value *final, report_row *ro
     }
 }
 
-/* For copies that no decision about the whole value explains: a part that is stored after it was computed elsewhere. */
+static bool copies_state(const planner *planner, const plan_step *step) {
+    int64_t copied;
+    return step->result_count > 0 && !(sym_constant(planner->pool, step->state_copied, &copied) && copied == 0);
+}
+
+static const plan_step *find_reader(const plan *plan, uint32_t after, uint32_t storage) {
+    for (uint32_t i = after + 1; i < plan->step_count; i++)
+        for (uint32_t k = 0; k < plan->steps[i].operand_count; k++)
+            if (plan->steps[i].operands[k].storage == storage) return &plan->steps[i];
+    return NULL;
+}
+
+/* For copies that no decision about the whole value explains: a part that is stored after it was computed elsewhere, or an
+ * old value that is set aside for a layer which computes the new one. */
 static insitu_status describe_parts(planner *planner, const final_value *final, const char **out_text) {
     const plan *plan = planner->plan;
+    const uint32_t storage = final->place.storage;
     *out_text = "an old value is read after the write";
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const plan_step *step = &plan->steps[i];
-        int64_t copied;
-        if (sym_constant(planner->pool, step->state_copied, &copied) && copied == 0) continue;
-        if (step->result_count == 0 || step->results[0].storage != final->place.storage) continue;
-        const char *open = *step->source ? " (" : "", *close = *step->source ? ")" : "";
-        return arena_printf(
-            &planner->plan->arena, out_text,
-            "a part that %s%s%s%s joins is computed in another layout, or is itself a part of what is computed",
-            step->name, open, step->source, close);
+        if (!copies_state(planner, step)) continue;
+        bool stores = step->results[0].storage == storage;
+        const plan_step *reader = NULL;
+        if (step->operand_count && step->operands[0].storage == storage)
+            reader = find_reader(plan, i, step->results[0].storage);
+        if (!stores && !reader) continue;
+        const char *name = stores ? step->name : reader->name, *source = stores ? step->source : reader->source;
+        const char *open = *source ? " (" : "", *close = *source ? ")" : "";
+        const char *words = "reads the old value after the write";
+        if (stores)
+            words = "joins is computed in another layout, or is itself a part of what is computed";
+        else if (reader->result_count && reader->results[0].storage == storage)
+            words = "reads all of the old value, and what it computes is the new one";
+        return arena_printf(&planner->plan->arena, out_text, "%s%s%s%s%s %s", stores ? "a part that " : "", name, open,
+                            source, close, words);
     }
     return INSITU_OK;
 }

@@ -24,8 +24,7 @@ static void build(network *network, const plan_options *options, insitu_diag *di
 }
 
 void fuzz_plan(network *network, insitu_diag *diag) {
-    if (!fuzz_is_ok(network_recognise_shifts(network, diag), diag)) return;
-    if (!fuzz_is_ok(network_remove_dead(network, diag), diag)) return;
+    if (!fuzz_is_ok(network_normalise(network, diag), diag)) return;
     fuzz_expect(network_verify(network, diag) == INSITU_OK, "the network is wrong: %s", diag->message);
     build(network, &(plan_options){0}, diag);
     build(network, &(plan_options){.no_inplace = true}, diag);

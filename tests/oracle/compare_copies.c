@@ -106,14 +106,6 @@ typedef struct finding {
     text report;
 } finding;
 
-/* Parts are computed by themselves, movement is recognised: what compilation does before it plans. */
-static insitu_status rewrite(network *network, insitu_diag *diag) {
-    TRY(network_recognise_runs(network, diag));
-    TRY(network_compute_parts(network, diag));
-    TRY(network_recognise_shifts(network, diag));
-    return network_remove_dead(network, diag);
-}
-
 static insitu_status make_candidate(const options *options, candidate *out, arena *arena, insitu_diag *diag) {
     bindings bindings;
     TRY(network_remove_dead(out->network, diag));
@@ -173,7 +165,7 @@ static insitu_status compare(const options *options, const char *name, candidate
     finding finding = {.given = given, .rewritten = rewritten, .best = given};
     TRY(make_candidate(options, given, arena, diag));
     TRY(network_parse(given->source.data, &rewritten->network, diag));
-    TRY(rewrite(rewritten->network, diag));
+    TRY(network_normalise(rewritten->network, diag));
     TRY(make_candidate(options, rewritten, arena, diag));
     bool better = given->refusal || rewritten->best.cost <= given->best.cost;
     if (!rewritten->refusal && (better || rewritten->fault)) finding.best = rewritten;

@@ -291,13 +291,47 @@ static void find_chain(const program *program, uint32_t tensor, bool *chain) {
         find_chain(program, layer->operands[k].index, chain);
 }
 
+/* What a tensor was before views, copies and updates. */
+static uint32_t beginning_of(const network *network, uint32_t tensor) {
+    for (;;) {
+        const network_tensor *row = &network->tensors[tensor];
+        if (row->role != TENSOR_RESULT) return tensor;
+        const layer *layer = &network->layers[row->producer.index];
+        uint32_t traits = layer_info_of(layer->kind)->traits;
+        if (!(traits & (TRAIT_UPDATE | TRAIT_VIEW)) && layer->kind != LAYER_COPY) return tensor;
+        tensor = layer->operands[0].index;
+    }
+}
+
+/* Updates of the state that its final value is computed from, in whatever way: the program's writes of that state. Shifts are
+ * what it computes. */
+static void find_updates(const program *program, uint32_t state, uint32_t tensor, bool *seen, bool *chain) {
+    const network_tensor *row = &program->network->tensors[tensor];
+    if (tensor == NONE || row->role != TENSOR_RESULT || seen[row->producer.index]) return;
+    seen[row->producer.index] = true;
+    const layer *layer = &program->network->layers[row->producer.index];
+    bool is_update = (layer_info_of(layer->kind)->traits & TRAIT_UPDATE) && layer->kind != LAYER_SHIFT_UPDATE;
+    if (is_update && beginning_of(program->network, tensor) == state) chain[row->producer.index] = true;
+    for (uint32_t k = 0; k < layer->operand_count; k++)
+        find_updates(program, state, layer->operands[k].index, seen, chain);
+}
+
+static void find_chains(program *program, uint32_t state, uint32_t next, bool *chain) {
+    if (next == NONE) return;
+    find_chain(program, next, chain);
+    find_updates(program, state, next, oracle_array(program->arena, program->network->layer_count, sizeof(bool)),
+                 chain);
+}
+
 static void find_kept(program *program) {
     const network *network = program->network;
     bool *seen = oracle_array(program->arena, network->tensor_count, sizeof *seen);
     bool *chain = oracle_array(program->arena, network->layer_count, sizeof *chain);
     for (uint32_t i = 0; i < network->state_count; i++)
-        if (network->states[i].next.index != NONE) find_chain(program, network->states[i].next.index, chain);
-    for (uint32_t i = 0; i < network->mutation_count; i++) find_chain(program, network->mutations[i].next.index, chain);
+        find_chains(program, network->states[i].tensor.index, network->states[i].next.index, chain);
+    for (uint32_t i = 0; i < network->mutation_count; i++)
+        find_chains(program, network->inputs[network->mutations[i].input].tensor.index,
+                    network->mutations[i].next.index, chain);
     find_written(program, chain, seen);
     for (uint32_t i = 0; i < program->compute_count; i++) {
         const layer *layer = &network->layers[program->computes[i].layer];

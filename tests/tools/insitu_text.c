@@ -73,11 +73,14 @@ typedef struct network_pass {
     const char *name;
     insitu_status (*run)(network *network, insitu_diag *diag);
 } network_pass;
+static insitu_status sink_updates(network *network, insitu_diag *diag) {
+    bool changed;
+    return network_sink_updates(network, &changed, diag);
+}
 static const network_pass network_passes[] = {
-    {"recognise_runs", network_recognise_runs},
-    {"compute_parts", network_compute_parts},
-    {"recognise_shifts", network_recognise_shifts},
-    {"remove_dead", network_remove_dead},
+    {"recognise_runs", network_recognise_runs},       {"compute_parts", network_compute_parts},
+    {"recognise_shifts", network_recognise_shifts},   {"sink_updates", sink_updates},
+    {"view_idle_updates", network_view_idle_updates}, {"remove_dead", network_remove_dead},
 };
 
 static insitu_status run_network_pass(const char *source, const char *name, text *out, insitu_diag *diag) {

@@ -242,37 +242,39 @@ static void assemble_all(network *network) {
         assert_int_equal(network_assemble(network, start, mutation->next, &changed, NULL), INSITU_OK);
     }
     assert_int_equal(network_read_copies(network, &changed), INSITU_OK);
-    assert_int_equal(network_compute_parts(network, NULL), INSITU_OK);
-    assert_int_equal(network_remove_dead(network, NULL), INSITU_OK);
-    assert_int_equal(network_verify(network, NULL), INSITU_OK);
 }
 
-/* The network as the compiler rewrites it before it plans; assembled: and on trial, where states are copied. */
-static network *rewrite(const network *given, bool assembled) {
+static void sink_all(network *network) {
+    bool changed;
+    assert_int_equal(network_sink_updates(network, &changed, NULL), INSITU_OK);
+}
+
+/* The network as the compiler rewrites it before it plans, and then on trial, where states are copied. */
+static network *rewrite(const network *given, void (*on_trial)(network *network)) {
     text text;
     network *network;
     text_init(&text);
     assert_int_equal(network_print(given, &text, NULL), INSITU_OK);
     assert_int_equal(network_parse(text.data, &network, NULL), INSITU_OK);
     text_release(&text);
-    assert_int_equal(network_recognise_runs(network, NULL), INSITU_OK);
+    assert_int_equal(network_normalise(network, NULL), INSITU_OK);
+    if (!on_trial) return network;
+    on_trial(network);
     assert_int_equal(network_compute_parts(network, NULL), INSITU_OK);
-    assert_int_equal(network_recognise_shifts(network, NULL), INSITU_OK);
     assert_int_equal(network_remove_dead(network, NULL), INSITU_OK);
-    if (assembled) assemble_all(network);
+    assert_int_equal(network_verify(network, NULL), INSITU_OK);
     return network;
 }
 
 static void check_program(network *network, uint64_t seed) {
+    enum { WAYS = 5 };
     assert_true(network->tensor_count <= MAX_TENSORS);
     value *values = calloc(network->tensor_count, sizeof *values);
-    running in_place, copied, rewritten, assembled;
+    running runs[WAYS];
     assert_int_equal(network_remove_dead(network, NULL), INSITU_OK);
-    start(&in_place, network, false);
-    start(&copied, network, true);
-    struct network *other = rewrite(network, false), *pieces = rewrite(network, true);
-    start(&rewritten, other, false);
-    start(&assembled, pieces, false);
+    struct network *ways[WAYS] = {network, network, rewrite(network, NULL), rewrite(network, assemble_all),
+                                  rewrite(network, sink_all)};
+    for (uint32_t way = 0; way < WAYS; way++) start(&runs[way], ways[way], way == 1);
     for (uint32_t call = 0; call < CALLS; call++) {
         value states[4];
         for (uint32_t i = 0; i < network->input_count; i++)
@@ -280,20 +282,13 @@ static void check_program(network *network, uint64_t seed) {
                 values[network->inputs[i].tensor.index].data[e] = (float)(random_below(100));
         for (uint32_t i = 0; i < network->order_count; i++)
             evaluate(network, network_layer_of(network, network->order[i]), values);
-        check_call(network, &in_place, values, seed);
-        check_call(network, &copied, values, seed);
-        check_call(network, &rewritten, values, seed);
-        check_call(network, &assembled, values, seed);
+        for (uint32_t way = 0; way < WAYS; way++) check_call(network, &runs[way], values, seed);
         for (uint32_t i = 0; i < network->state_count; i++) states[i] = values[end_of(&network->states[i]).index];
         for (uint32_t i = 0; i < network->state_count; i++) values[network->states[i].tensor.index] = states[i];
     }
-    stop(&in_place);
-    stop(&copied);
-    stop(&rewritten);
-    stop(&assembled);
+    for (uint32_t way = 0; way < WAYS; way++) stop(&runs[way]);
+    for (uint32_t way = 1; way < WAYS; way++) network_destroy(ways[way] == network ? NULL : ways[way]);
     free(values);
-    network_destroy(other);
-    network_destroy(pieces);
     network_destroy(network);
 }
 
