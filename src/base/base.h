@@ -108,8 +108,6 @@ MUST_CHECK insitu_status bitset_create(arena *arena, uint32_t bits, bitset *out_
 static inline bool bitset_has(const bitset *set, uint32_t bit) { return (set->words[bit >> 6] >> (bit & 63)) & 1; }
 static inline void bitset_add(bitset *set, uint32_t bit) { set->words[bit >> 6] |= UINT64_C(1) << (bit & 63); }
 static inline void bitset_remove(bitset *set, uint32_t bit) { set->words[bit >> 6] &= ~(UINT64_C(1) << (bit & 63)); }
-/* target |= source; true if target changed. Equal sizes. */
-bool bitset_merge(bitset *target, const bitset *source);
 
 /* ---- checked arithmetic: false on overflow ---- */
 static inline bool checked_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }

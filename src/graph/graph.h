@@ -138,7 +138,6 @@ struct graph {
 
 MUST_CHECK insitu_status graph_create(graph **out_graph);
 void graph_destroy(graph *graph); /* NULL allowed */
-MUST_CHECK insitu_status graph_clone(const graph *source, graph **out_graph);
 /* An empty subgraph for an ARG_GRAPH of outer's nodes. It dies with the outermost graph. */
 MUST_CHECK insitu_status graph_create_subgraph(graph *outer, graph **out_graph);
 static inline arena *graph_arena(graph *graph) { return &graph->root->arena; }

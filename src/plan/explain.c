@@ -97,11 +97,11 @@ static insitu_status advise(planner *planner, final_value *final, uint32_t node,
     }
 }
 
-/* Those from number first_copy on: each is a copy for the sake of the tensor that it is the old value of. */
-insitu_status explain_set_asides(planner *planner, uint32_t first_copy) {
-    for (uint32_t i = first_copy; i < planner->copy_count; i++) {
+/* Each is a copy for the sake of the tensor that it is the old value of. */
+insitu_status explain_set_asides(planner *planner) {
+    for (uint32_t i = 0; i < planner->copy_count; i++) {
         planned_copy *copy = planner->copies[i];
-        if (!copy->active || copy->purpose != COPY_SET_ASIDE) continue;
+        if (!copy->active || copy->purpose != COPY_SET_ASIDE || copy->final != NONE) continue;
         copy->final = final_of(planner, copy->source);
         if (copy->final == NONE) continue;
         final_value *final = &planner->finals[copy->final];

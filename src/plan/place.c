@@ -162,7 +162,22 @@ static insitu_status pull(planner *planner, uint32_t index, const plan_operand *
 
 /* ---- what has no particular place to be ---- */
 
-/* An update whose operand already has a place, and a copy likewise, may be that place. */
+/* The first of the tensors that updates and copies were made of which has a place; the operand if none has. */
+static tensor_id find_placed(const planner *planner, tensor_id operand) {
+    tensor_id found = operand;
+    for (uint32_t links = 0; links < MAX_PULL_DEPTH; links++) {
+        const tensor_plan *made = planner_tensor(planner, found);
+        if (planner_tensor(planner, made->root)->storage != NONE) return found;
+        const network_tensor *tensor = network_tensor_of(planner->network, found);
+        if (made->root.index != found.index || tensor->role != TENSOR_RESULT) return operand;
+        const layer *layer = planner_layer(planner, tensor->producer.index);
+        if (!kind_has(layer->kind, TRAIT_UPDATE) && layer->kind != LAYER_COPY) return operand;
+        found = layer->operands[0];
+    }
+    return operand;
+}
+
+/* An update whose operand already has a place, and a copy likewise, may be that place; so may a chain of them. */
 static insitu_status place_on_operand(planner *planner, tensor_id tensor, bool *out_done) {
     uint32_t index = planner->network->tensors[tensor.index].producer.index;
     const layer *layer = planner_layer(planner, index);
@@ -170,22 +185,25 @@ static insitu_status place_on_operand(planner *planner, tensor_id tensor, bool *
     *out_done = false;
     if (planner->options.no_inplace) return INSITU_OK;
     if (!kind_has(layer->kind, TRAIT_UPDATE) && layer->kind != LAYER_COPY) return INSITU_OK;
-    plan_operand place = planner_place(planner, layer->operands[0]);
-    if (place.storage == NONE || planner_tensor(planner, layer->operands[0])->repeats) return INSITU_OK;
+    const tensor_id base = find_placed(planner, layer->operands[0]);
+    plan_operand place = planner_place(planner, base);
+    if (place.storage == NONE || planner_tensor(planner, base)->repeats) return INSITU_OK;
     const plan_storage *storage = &planner->plan->storages[place.storage];
     bool writable =
         storage->kind == STORAGE_ARENA || storage->kind == STORAGE_OUTPUT || planner->storages[place.storage].written;
-    if (!writable && kind_has(layer->kind, TRAIT_UPDATE)) return INSITU_OK;
+    bool writes = kind_has(layer->kind, TRAIT_UPDATE) || base.index != layer->operands[0].index;
+    if (!writable && writes) return INSITU_OK;
     plan_mark mark = planner_mark(planner);
-    uint32_t first_copy = planner->copy_count;
+    const set_asides before = planner_set_asides(planner);
     int64_t cost, own;
     TRY(place_at(planner, tensor, &place, out_done, &ignored));
     if (!*out_done) return INSITU_OK;
     /* An update that serves a state would copy its operand; any other copy is the program's own, and no reason to set old
      * values aside. */
-    cost = planner_set_aside_bytes(planner, first_copy);
+    cost = planner_set_aside_since(planner, before);
     if (!sym_constant(planner->pool, layout_bytes(planner->pool, &place.type), &own)) own = INT64_MAX;
-    bool serves = kind_has(layer->kind, TRAIT_UPDATE) && planner_serves(planner, index);
+    bool serves =
+        kind_has(layer->kind, TRAIT_UPDATE) && planner_serves(planner, index) && base.index == layer->operands[0].index;
     *out_done = cost == 0 || (serves && cost <= own);
     if (*out_done) return INSITU_OK;
     planner_undo(planner, mark);

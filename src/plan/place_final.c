@@ -8,20 +8,28 @@
 
 /* ---- setting old values aside ---- */
 
-/* Sizes of old values that are set aside; returned: and of those that are stored from results which hold them. */
-static int64_t sum_old(planner *planner, uint32_t first_copy, bool returned) {
-    int64_t sum = 0, bytes;
-    for (uint32_t i = first_copy; i < planner->copy_count; i++) {
+/* Old values that are set aside; returned: and those that are stored from results which hold them. */
+static set_asides sum_old(planner *planner, bool returned) {
+    set_asides sum = {0, 0};
+    for (uint32_t i = 0; i < planner->copy_count; i++) {
         const planned_copy *copy = planner->copies[i];
+        int64_t bytes;
         bool stored = returned && copy->purpose == COPY_WRITE_BACK && returns_old(planner, copy->set_aside);
         if (!copy->active || (copy->purpose != COPY_SET_ASIDE && !stored)) continue;
-        if (!sym_constant(planner->pool, layout_bytes(planner->pool, &copy->target.type), &bytes)) return INT64_MAX;
-        if (!checked_add(sum, bytes, &sum)) return INT64_MAX;
+        sum.count++;
+        bool is_known = sym_constant(planner->pool, layout_bytes(planner->pool, &copy->target.type), &bytes);
+        if (!is_known || !checked_add(sum.bytes, bytes, &sum.bytes)) sum.bytes = INT64_MAX;
     }
     return sum;
 }
 
-int64_t planner_set_aside_bytes(planner *planner, uint32_t first_copy) { return sum_old(planner, first_copy, false); }
+set_asides planner_set_asides(planner *planner) { return sum_old(planner, false); }
+
+int64_t planner_set_aside_since(planner *planner, set_asides before) {
+    set_asides now = sum_old(planner, false);
+    if (now.count == before.count) return 0;
+    return now.bytes == INT64_MAX ? INT64_MAX : now.bytes - before.bytes;
+}
 
 static uint32_t find_set_aside(const planner *planner, uint32_t tensor) {
     for (uint32_t i = 0; i < planner->copy_count; i++)
@@ -115,14 +123,14 @@ static insitu_status try_write_back(planner *planner, uint32_t index, bool sourc
 
 static insitu_status write_back(planner *planner, uint32_t index) {
     plan_mark mark = planner_mark(planner);
-    int64_t before = sum_old(planner, 0, true), cost = INT64_MAX;
+    int64_t before = sum_old(planner, true).bytes, cost = INT64_MAX;
     bool ok;
     TRY(try_write_back(planner, index, false, &ok));
-    if (ok) cost = sum_old(planner, 0, true);
+    if (ok) cost = sum_old(planner, true).bytes;
     if (ok && cost <= before) return INSITU_OK;
     planner_undo(planner, mark);
     TRY(try_write_back(planner, index, true, &ok));
-    if (ok && sum_old(planner, 0, true) < cost) return INSITU_OK;
+    if (ok && sum_old(planner, true).bytes < cost) return INSITU_OK;
     planner_undo(planner, mark);
     TRY(try_write_back(planner, index, false, &ok));
     if (!ok)
@@ -133,7 +141,7 @@ static insitu_status write_back(planner *planner, uint32_t index) {
 
 static insitu_status place_final(planner *planner, uint32_t index) {
     final_value *final = &planner->finals[index];
-    uint32_t first_copy = planner->copy_count;
+    const set_asides before = planner_set_asides(planner);
     plan_mark mark = planner_mark(planner);
     conflict conflict = {NONE, NONE, NONE};
     bool in_place = !planner->options.no_inplace || final->next.index == final->start.index;
@@ -141,9 +149,9 @@ static insitu_status place_final(planner *planner, uint32_t index) {
     TRY(planner_add_end_read(planner, final->next.index, NONE));
     if (in_place) TRY(place_at(planner, final->next, &final->place, &in_place, &conflict));
     if (in_place) TRY(place_settle(planner, final->place.storage, &in_place, &conflict));
-    if (in_place && planner_set_aside_bytes(planner, first_copy) <= final->bytes) {
+    if (in_place && planner_set_aside_since(planner, before) <= final->bytes) {
         final->in_place = true;
-        return explain_set_asides(planner, first_copy);
+        return explain_set_asides(planner);
     }
     planner_undo(planner, mark);
     if (planner->options.no_inplace)
@@ -152,7 +160,7 @@ static insitu_status place_final(planner *planner, uint32_t index) {
         TRY(explain_write_back(planner, final, &conflict));
     TRY(write_back(planner, index));
     TRY(planner_set(planner, &planner->copies[final->reader]->active, false));
-    return explain_set_asides(planner, first_copy);
+    return explain_set_asides(planner);
 }
 
 static int by_bytes(const void *a, const void *b) {

@@ -194,8 +194,7 @@ MUST_CHECK insitu_status planner_add_storage(planner *planner, storage_kind kind
                                              uint32_t *out_storage);
 MUST_CHECK insitu_status planner_add_node(planner *planner, node_kind kind, uint32_t index, uint32_t key,
                                           uint32_t *out_node);
-/* The copy runs after what makes its source. One that was undone is used again, under its old number: callers that count
- * copies from a number on see a set-aside only if it is new, so first_copy must be taken before any trial. */
+/* The copy runs after what makes its source. One that was undone is used again, under its old number. */
 MUST_CHECK insitu_status planner_add_copy(planner *planner, copy_purpose purpose, tensor_id source,
                                           const plan_operand *target, uint32_t final, uint32_t *out_copy);
 MUST_CHECK insitu_status planner_add_end_read(planner *planner, uint32_t tensor, uint32_t copy);
@@ -250,8 +249,14 @@ MUST_CHECK insitu_status place_at(planner *planner, tensor_id tensor, const plan
                                   conflict *out_conflict);
 /* Checks a storage after something that reads or writes it was added; sets old values aside where it is a state's. */
 MUST_CHECK insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict);
-/* Bytes of old values that the copies from number first_copy on set aside; INT64_MAX if symbolic. */
-int64_t planner_set_aside_bytes(planner *planner, uint32_t first_copy);
+/* Old values that are set aside by now. */
+typedef struct set_asides {
+    uint32_t count;
+    int64_t bytes; /* INT64_MAX if symbolic */
+} set_asides;
+set_asides planner_set_asides(planner *planner);
+/* Bytes of those that are set aside since; INT64_MAX if symbolic. */
+int64_t planner_set_aside_since(planner *planner, set_asides before);
 /* Reads of final values and of results whose place is decided later, so that placements before then respect them. */
 MUST_CHECK insitu_status place_readers(planner *planner);
 MUST_CHECK insitu_status place_finals(planner *planner); /* state tensors and mutated inputs */
@@ -260,7 +265,7 @@ MUST_CHECK insitu_status place_rest(planner *planner);
 
 /* ---- reasons (explain.c) ---- */
 MUST_CHECK insitu_status explain_write_back(planner *planner, final_value *final, const conflict *conflict);
-MUST_CHECK insitu_status explain_set_asides(planner *planner, uint32_t first_copy);
+MUST_CHECK insitu_status explain_set_asides(planner *planner);
 
 /* ---- orders (orders.c) ---- */
 void order_finals(planner *planner);

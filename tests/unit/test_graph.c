@@ -123,12 +123,9 @@ static const char *const ROUND_TRIPS[] = {
 static void test_round_trips(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(ROUND_TRIPS); i++) {
-        graph *graph = parsed(ROUND_TRIPS[i]), *copy;
+        graph *graph = parsed(ROUND_TRIPS[i]);
         expect_text(graph, ROUND_TRIPS[i]);
-        assert_int_equal(graph_clone(graph, &copy), INSITU_OK);
         graph_destroy(graph);
-        expect_text(copy, ROUND_TRIPS[i]);
-        graph_destroy(copy);
     }
 }
 
@@ -399,20 +396,6 @@ static void test_verify_counts_all_faults(void **state) {
     text_release(&source);
 }
 
-static void test_clone_is_apart(void **state) {
-    (void)state;
-    graph *graph = parsed(ROUND_TRIPS[4]), *copy;
-    assert_int_equal(graph_clone(graph, &copy), INSITU_OK);
-    copy->nodes[0].args[1].graph->outputs[0].user_index = 5;
-    copy->nodes[0].args[3].list.items[0].kind = ARG_NONE;
-    sym_add_symbol(copy->symbols, "s9", SYM_KIND_INT, 0, 1);
-    assert_ptr_equal(copy->nodes[0].args[1].graph->root, copy);
-    assert_ptr_equal(copy->nodes[0].args[1].graph->symbols, copy->symbols);
-    expect_text(graph, ROUND_TRIPS[4]);
-    graph_destroy(copy);
-    graph_destroy(graph);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trips),
@@ -426,7 +409,6 @@ int main(void) {
         cmocka_unit_test(test_verify_functional),
         cmocka_unit_test(test_verify_faults_of_structure),
         cmocka_unit_test(test_verify_counts_all_faults),
-        cmocka_unit_test(test_clone_is_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
