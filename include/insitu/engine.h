@@ -24,8 +24,9 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_load(const char *path, 
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_load_memory(const void *data, size_t size,
                                                                      const insitu_load_options *options,
                                                                      insitu_engine **out_engine, insitu_diag *diag);
-/* Writes an engine file: to a temporary name beside path, then renamed; a device or a pipe is written to as it is. Equal
- * engines give equal bytes. Errors: IO, NOMEM. */
+/* Writes an engine file: to a temporary name beside path, then renamed, with the permissions of the file that was there; a
+ * link to a file stands for that file; a device or a pipe is written to as it is. Equal engines give equal bytes.
+ * Errors: IO, NOMEM. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_engine_save(const insitu_engine *engine, const char *path,
                                                               insitu_diag *diag);
 /* NULL is allowed. States, contexts and modules of the engine must be destroyed first. */

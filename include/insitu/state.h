@@ -45,7 +45,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_fork(const insitu_state 
                                                              insitu_state **out_state, insitu_diag *diag);
 /* Writes a safetensors file, one tensor a state name, with its version and the program that the engine comes from as
  * metadata: to a temporary name beside path (path.tmp.PID.N), which is synced to the disk and then renamed, so that path
- * is the old file or the whole new one, whatever ends the process. A device or a pipe is written to as it is, and waited for.
+ * is the old file or the whole new one, whatever ends the process. It keeps the old file's permissions; a link to a file
+ * stands for that file. A device or a pipe is written to as it is, and waited for.
  * Errors: ARG (a call is running), UNSUPPORTED (a state called __metadata__, which the format reserves), IO, NOMEM. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_save(const insitu_state *state, const char *path,
                                                              insitu_diag *diag);

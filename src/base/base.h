@@ -135,10 +135,11 @@ typedef struct file_part {
     const void *data;
     size_t size;
 } file_part;
-/* Writes parts one after another to path.tmp.<pid>.<n>, syncs, and renames to path, whatever was there save a folder;
- * nothing is left on failure. */
+/* Writes parts one after another to path.tmp.<pid>.<n>, syncs, and renames to path, whatever was there save a folder; a
+ * file that was there gives its permissions. Nothing is left on failure. */
 MUST_CHECK insitu_status file_replace(const char *path, const file_part *parts, size_t count, insitu_diag *diag);
-/* The same to a path that a user has named: a device or a pipe is written to, and waited for as open(2) does. */
+/* The same to a path that a user has named: a link to a file stands for that file; a device or a pipe is written to, and
+ * waited for as open(2) does. */
 MUST_CHECK insitu_status file_write(const char *path, const file_part *parts, size_t count, insitu_diag *diag);
 
 /* ---- switches: environment variables, read once; the one table is switches.def ---- */

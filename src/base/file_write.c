@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,10 +23,12 @@ static bool write_all(int descriptor, const uint8_t *data, size_t size) {
     return true;
 }
 
-/* Opens, writes, syncs and closes; 0, or the number of an error. */
-static int write_parts(const char *path, int flags, const file_part *parts, size_t count) {
-    int descriptor = open(path, O_WRONLY | O_CLOEXEC | flags, 0666);
+/* Opens, writes, syncs and closes; 0, or the number of an error. like: whose permissions a new file gets, where the file
+ * system has any; NULL: those of any new file. */
+static int write_parts(const char *path, int flags, const struct stat *like, const file_part *parts, size_t count) {
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC | flags, like ? S_IRUSR | S_IWUSR : 0666);
     if (descriptor < 0) return errno;
+    if (like) (void)fchmod(descriptor, like->st_mode & 0777);
     bool is_written = true;
     for (size_t i = 0; i < count && is_written; i++) is_written = write_all(descriptor, parts[i].data, parts[i].size);
     if (is_written && flags) is_written = fsync(descriptor) == 0;
@@ -42,7 +46,9 @@ static void sync_folder(char *path) {
 }
 
 static int write_and_rename(const char *path, char *temporary, const file_part *parts, size_t count) {
-    int error = write_parts(temporary, O_CREAT | O_EXCL, parts, count);
+    struct stat old;
+    bool is_there = lstat(path, &old) == 0 && S_ISREG(old.st_mode);
+    int error = write_parts(temporary, O_CREAT | O_EXCL, is_there ? &old : NULL, parts, count);
     if (error == EEXIST) return error; /* not ours */
     if (!error && rename(temporary, path) != 0) error = errno;
     if (error)
@@ -83,8 +89,8 @@ insitu_status file_replace(const char *path, const file_part *parts, size_t coun
 
 insitu_status file_write(const char *path, const file_part *parts, size_t count, insitu_diag *diag) {
     struct stat information;
-    bool is_there = stat(path, &information) == 0;
-    if (!is_there || S_ISREG(information.st_mode) || S_ISDIR(information.st_mode))
-        return file_replace(path, parts, count, diag);
-    return check_written(path, write_parts(path, 0, parts, count), diag);
+    char target[PATH_MAX];
+    if (stat(path, &information) != 0 || S_ISDIR(information.st_mode)) return file_replace(path, parts, count, diag);
+    if (S_ISREG(information.st_mode)) return file_replace(realpath(path, target) ? target : path, parts, count, diag);
+    return check_written(path, write_parts(path, 0, NULL, parts, count), diag);
 }

@@ -75,6 +75,37 @@ static void a_failed_write_leaves_nothing(void **state) {
     assert_int_equal(files_in_folder(), before);
 }
 
+static mode_t mode_of(const char *path) {
+    struct stat information;
+    assert_int_equal(lstat(path, &information), 0);
+    return information.st_mode;
+}
+
+/* A private file stays private, a shared one shared; a link to a file is followed, but an entry of a cache replaces it. */
+static void permissions_and_links_are_kept(void **state) {
+    (void)state;
+    const mode_t modes[] = {0600, 0664, 0640};
+    file_part part = {"data", 4}, other = {"other", 5};
+    char link[128];
+    for (size_t i = 0; i < COUNT_OF(modes); i++) {
+        assert_int_equal(file_write(in_folder("a"), &other, 1, NULL), INSITU_OK);
+        assert_int_equal(chmod(in_folder("a"), modes[i]), 0);
+        assert_int_equal(file_write(in_folder("a"), &part, 1, NULL), INSITU_OK);
+        assert_content(in_folder("a"), "data");
+        assert_int_equal(mode_of(in_folder("a")) & 0777, modes[i]);
+    }
+    snprintf(link, sizeof(link), "%s/link", folder);
+    assert_int_equal(symlink("a", link), 0);
+    assert_int_equal(file_write(link, &other, 1, NULL), INSITU_OK);
+    assert_content(in_folder("a"), "other");
+    assert_true(S_ISLNK(mode_of(link)));
+    assert_int_equal(file_replace(link, &part, 1, NULL), INSITU_OK);
+    assert_content(in_folder("a"), "other");
+    assert_content(link, "data");
+    assert_true(S_ISREG(mode_of(link)));
+    unlink(link);
+}
+
 /* What a killed process of our number has left under the names of temporary files stays there, and is in nobody's way. */
 static void names_of_temporary_files_may_be_taken(void **state) {
     (void)state;
@@ -147,6 +178,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_written_and_replaced_whole),
         cmocka_unit_test(a_failed_write_leaves_nothing),
+        cmocka_unit_test(permissions_and_links_are_kept),
         cmocka_unit_test(names_of_temporary_files_may_be_taken),
         cmocka_unit_test(pipes_are_written_to_or_replaced),
         cmocka_unit_test(what_is_no_file_is_refused),
