@@ -39,6 +39,8 @@ static insitu_status need_size(const insitu_network *network, sym size, const ch
     const sym_pool *pool = &network->network->symbols;
     int64_t least, most;
     if (sym_kind_of(pool, size) != SYM_KIND_INT) FAIL(diag, INSITU_ARG, "%s: size %d is no integer", what, (int)index);
+    if (network_reads_size(network->network, size))
+        FAIL(diag, INSITU_ARG, "%s: size %d is a number that the network reads from a tensor", what, (int)index);
     sym_range(pool, size, &least, &most);
     if (most >= 0) return INSITU_OK;
     text printed;

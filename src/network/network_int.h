@@ -14,6 +14,8 @@ MUST_CHECK insitu_status network_require(network *network, sym condition, const 
 /* The same of a write that would lose rows: its failure is BOUNDS. */
 MUST_CHECK insitu_status network_require_bounds(network *network, sym condition, const char *message,
                                                 const char *source);
+/* The size depends on a number that an item layer reads. */
+bool network_reads_size(const network *network, sym size);
 /* Gives a tensor the name; the tensor that has it takes the other's. */
 MUST_CHECK insitu_status network_swap_name(network *network, tensor_id tensor, const char *name);
 /* How much there is of what layers are added to; network_undo takes back what was added since. Expressions stay. */

@@ -65,6 +65,15 @@ static void check_state_sizes(checker *c, const network_state *state) {
     }
 }
 
+/* Sizes of what goes in are known before any layer has run. */
+static void check_given_sizes(checker *c, tensor_id tensor) {
+    if (!exists(c, tensor)) return;
+    const network_tensor *checked = network_tensor_of(c->network, tensor);
+    for (uint32_t i = 0; i < checked->shape.rank; i++)
+        if (network_reads_size(c->network, checked->shape.sizes[i]))
+            fault(c, "size %u of %%%s is a number that the network reads from a tensor", i, checked->name);
+}
+
 /* Names of what outlives a call are unique. */
 static void check_saved_name(checker *c, map *names, const char *name) {
     if (map_find(names, name) != NONE) fault(c, "two states or buffers are named '%s'", name);
@@ -93,6 +102,7 @@ static void check_rows(checker *c) {
         bool is_tensor = input->tensor.index != NONE;
         if (is_tensor + input->is_scalar + input->is_none != 1) fault(c, "input '%s' must be one thing", input->name);
         if (is_tensor) check_owner(c, input->tensor, TENSOR_INPUT, i, "input");
+        if (is_tensor) check_given_sizes(c, input->tensor);
         if (input->is_scalar && input->dtype != DTYPE_I64 && input->dtype != DTYPE_F64 && input->dtype != DTYPE_BOOL) {
             fault(c, "input '%s' is a number of dtype %s", input->name, dtype_name(input->dtype));
         }
@@ -100,6 +110,7 @@ static void check_rows(checker *c) {
     for (uint32_t i = 0; i < network->state_count; i++) {
         check_owner(c, network->states[i].tensor, TENSOR_STATE, i, "state");
         check_state_sizes(c, &network->states[i]);
+        check_given_sizes(c, network->states[i].tensor);
         check_record(c, network->states[i].record, "state", i);
         check_saved_name(c, &names, network->states[i].name);
     }

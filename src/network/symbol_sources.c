@@ -1,5 +1,6 @@
 /* Where the values of a network's symbols come from: the size of an input or a state that is the symbol itself, an input that
- * is a number, an item layer. One that is used must have a source. */
+ * is a number, an item layer. One that is used must have a source; what an item reads while the network runs is no size of
+ * what goes in. */
 #include "network/network_int.h"
 
 typedef struct sources {
@@ -24,6 +25,17 @@ static void find_sources(sources *sources) {
     for (uint32_t i = 0; i < network->layer_count; i++)
         if (network->layers[i].kind == LAYER_ITEM)
             add_source(sources, layer_attr(&network->layers[i], ATTR_SYMBOL).value);
+}
+
+bool network_reads_size(const network *network, sym size) {
+    int64_t constant;
+    if (sym_constant(&network->symbols, size, &constant)) return false;
+    for (uint32_t i = 0; i < network->layer_count; i++) {
+        if (network->layers[i].kind != LAYER_ITEM) continue;
+        uint32_t symbol = sym_symbol_index(&network->symbols, layer_attr(&network->layers[i], ATTR_SYMBOL).value);
+        if (symbol != NONE && sym_uses(&network->symbols, size, symbol)) return true;
+    }
+    return false;
 }
 
 /* what: who uses the expression. */

@@ -1,4 +1,5 @@
 #include "builder_script.h"
+#include "core/core.h"
 #include "fuzz.h"
 #include "layer_calls.h"
 
@@ -48,10 +49,26 @@ static void keep_number(script *script, insitu_number number) {
 
 /* ---- what a byte stands for ---- */
 
+static bool is_alike(const script *script, insitu_value a, insitu_value b) {
+    insitu_network_value one = {.struct_size = sizeof(one)}, other = {.struct_size = sizeof(other)};
+    return insitu_network_describe(script->network, a, &one, NULL) == INSITU_OK &&
+           insitu_network_describe(script->network, b, &other, NULL) == INSITU_OK && one.ndim == other.ndim &&
+           one.dtype.code == other.dtype.code && one.dtype.bits == other.dtype.bits;
+}
+
+/* Most bytes: one of the good value's dtype and rank. */
 static insitu_value value_of_byte(const script *script, uint8_t byte, insitu_value good) {
+    uint32_t count = script->value_count, alike = 0;
     if (byte == 0) return good;
-    if (byte >= 253) return (insitu_value){byte == 253 ? 0 : byte == 254 ? script->value_count + 1000 : UINT32_MAX};
-    return script->values[script->value_count - 1 - byte % script->value_count]; /* the newest first */
+    if (byte >= 253) return (insitu_value){byte == 253 ? 0 : byte == 254 ? count + 1000 : UINT32_MAX};
+    if (byte >= 200) return script->values[count - 1 - byte % count]; /* the newest first */
+    insitu_value found = good;
+    for (uint32_t i = count; i-- > 0 && alike < byte;)
+        if (is_alike(script, script->values[i], good)) {
+            found = script->values[i];
+            alike++;
+        }
+    return found;
 }
 
 static insitu_number number_of_byte(script *script, uint8_t byte, insitu_number good) {
@@ -99,21 +116,40 @@ static insitu_dtype dtype_of_byte(uint8_t byte, insitu_dtype good) {
         {INSITU_CODE_BFLOAT, 16, 1},  {INSITU_CODE_FLOAT, 64, 1},    {INSITU_CODE_COMPLEX, 64, 1},
         {INSITU_CODE_COMPLEX, 32, 1}, {INSITU_CODE_COMPLEX, 128, 1}, {INSITU_CODE_FLOAT8_E5M2, 8, 1},
         {INSITU_CODE_FLOAT, 24, 1},   {INSITU_CODE_INT, 32, 4},      {99, 8, 1}};
-    return byte == 0 ? good : dtypes[byte % COUNT_OF(dtypes)];
+    if (byte == 0) return good;
+    return dtypes[byte % (byte >= 230 ? COUNT_OF(dtypes) : COUNT_OF(dtypes) - 3)];
 }
 
+/* Most bytes: one that the layer may take. */
 static const char *op_of_byte(uint8_t byte, const char *good) {
-    static const char *const ops[] = {
-#define OP(id, name, group) name,
+    static const struct {
+        const char *name;
+        op_group group;
+    } ops[] = {
+#define OP(id, name, group) {name, group},
 #include "core/ops.def"
 #undef OP
-        "", "twice", NULL};
-    return byte == 0 ? good : ops[byte % COUNT_OF(ops)];
+    };
+    static const char *const odd[] = {"", "twice", NULL, "max", "add"};
+    op_group group = OPS_UNARY;
+    if (byte == 0) return good;
+    if (byte >= 250) return odd[byte % COUNT_OF(odd)];
+    for (size_t i = 0; i < COUNT_OF(ops); i++)
+        if (strcmp(ops[i].name, good) == 0) group = ops[i].group;
+    if (group == OPS_BINARY && byte & 1) group = OPS_COMPARE;
+    const char *found = good;
+    for (size_t i = 0, left = byte; left > 0; i = (i + 1) % COUNT_OF(ops)) {
+        if (ops[i].group != group) continue;
+        found = ops[i].name;
+        left--;
+    }
+    return found;
 }
 
 static int32_t dim_of_byte(uint8_t byte, int32_t good) {
+    static const int32_t odd[] = {-1, 4, 5, INT32_MIN, INT32_MAX};
     if (byte == 0) return good;
-    return byte >= 250 ? (byte & 1 ? INT32_MIN : INT32_MAX) : byte % 6 - 1;
+    return byte >= 230 ? odd[byte % COUNT_OF(odd)] : byte % 4;
 }
 
 static int64_t integer_of_byte(script *script, uint8_t byte, int64_t good) {
@@ -234,10 +270,11 @@ static insitu_status call_layer(script *script, const layer_call *row, script_re
 
 /* ---- the rest ---- */
 
-static const char *name_of_byte(uint8_t byte, char name[16]) {
-    static const char *const odd[] = {"", "max", "a b", "\"q\"", "%", "true", "n.1", "f32", "X", "\n"};
-    if (byte >= 240) return odd[byte % COUNT_OF(odd)];
-    snprintf(name, 16, "%c%u", 'a' + byte % 20, byte / 20);
+/* Most bytes: a new one. */
+static const char *name_of_byte(script *script, uint8_t byte, char name[16]) {
+    static const char *const odd[] = {"", "max", "a b", "\"q\"", "%", "true", "n.1", "f32", "X", "\n", "a1", "\xff"};
+    if (byte >= 200) return odd[byte % COUNT_OF(odd)];
+    snprintf(name, 16, "a%u", ++script->name_count);
     return name;
 }
 
@@ -272,7 +309,7 @@ static insitu_status call_symbol(script *script, script_record *record, bool is_
         {INSITU_CODE_INT, 64, 1}, {INSITU_CODE_FLOAT, 64, 1}, {INSITU_CODE_BOOL, 8, 1}, {INSITU_CODE_INT, 32, 1}};
     char name[16];
     insitu_number number;
-    const char *chosen = name_of_byte(next(record), name);
+    const char *chosen = name_of_byte(script, next(record), name);
     int64_t min = integer_of_byte(script, next(record), 0), max = integer_of_byte(script, next(record), -1);
     if (is_number && script->input_count == SCRIPT_INPUTS) return INSITU_OK;
     insitu_status status =
@@ -292,7 +329,7 @@ static insitu_status call_tensor(script *script, script_record *record, enum oth
     insitu_number sizes[16];
     int64_t constants[16];
     insitu_value value;
-    const char *chosen = name_of_byte(next(record), name);
+    const char *chosen = name_of_byte(script, next(record), name);
     insitu_dtype dtype = dtype_of_byte(next(record), (insitu_dtype){INSITU_CODE_FLOAT, 32, 1});
     int32_t rank = rank_of_byte(next(record), 2);
     uint8_t data = next(record);
@@ -328,7 +365,7 @@ static insitu_status call_end(script *script, script_record *record, enum other_
         if (other) target = value_of_byte(script, other, target);
         return insitu_network_assign(script->network, target, a, script->diag);
     }
-    const char *chosen = name_of_byte(next(record), name);
+    const char *chosen = name_of_byte(script, next(record), name);
     insitu_number number = number_of_byte(script, next(record), insitu_int(1));
     if (call == CALL_ASSERT) return insitu_network_add_assert(script->network, number, chosen, script->diag);
     if (call == CALL_RENAME) return insitu_network_set_name(script->network, a, chosen, script->diag);

@@ -18,7 +18,7 @@ typedef struct script {
     insitu_value first[SCRIPT_FIRST]; /* inputs or states of the types of LETTER_TYPES */
     insitu_value values[SCRIPT_VALUES];
     insitu_number numbers[SCRIPT_VALUES];
-    uint32_t value_count, number_count, input_count, output_count;
+    uint32_t value_count, number_count, input_count, output_count, name_count;
     bool has_symbols; /* what is found in the run's numbers can't be known before */
 } script;
 

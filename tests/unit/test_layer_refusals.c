@@ -441,6 +441,25 @@ static void taken_names(void **state) {
     insitu_network_destroy(parsed);
 }
 
+/* What a layer reads is known too late to be the size of what goes in. */
+static void read_sizes(void **state) {
+    built *b = *state;
+    insitu_number u, more;
+    insitu_value r, v, x = input(b, "x", I64, NUMBERS(N(1)));
+    must(b, insitu_network_add_item(b->network, x, "u", 0, 8, &u, &b->diag));
+    must(b, insitu_network_add_expression(b->network, "u + 1", &more, &b->diag));
+    BAD(input, INSITU_ARG, "input 'y': size 1 is a number that the network reads from a tensor", "y", F32,
+        NUMBERS(N(2), u));
+    REFUSED(insitu_network_add_input(b->network, "y", F32, NUMBERS(more), &v, &b->diag), INSITU_ARG, "reads");
+    REFUSED(insitu_network_add_state(b->network, "y", F32, NUMBERS(u), NULL, 0, &v, &b->diag), INSITU_ARG, "reads");
+    must(b, insitu_network_add_fill(b->network, F32, NUMBERS(u), N(0), &v, &b->diag));
+    insitu_network *parsed;
+    REFUSED(insitu_network_parse("network\nsymbol u: int in 0..8\ninput \"x\" = %x: i64[1]\n"
+                                 "input \"y\" = %y: f32[u]\nitem(%x) {symbol=u}\noutput \"z\" = %y\n",
+                                 &parsed, &b->diag),
+            INSITU_FORMAT, "size 0 of %y is a number that the network reads from a tensor");
+}
+
 static void negative_ranges(void **state) {
     built *b = *state;
     insitu_number n, less, r;
@@ -487,6 +506,6 @@ int main(void) {
                                        CASE(enormous_tensors), CASE(kv_cache_is_whole),
                                        CASE(expressions),      CASE(negative_ranges),
                                        CASE(faults_in_text),   CASE(taken_names),
-                                       CASE(symbol_names)};
+                                       CASE(read_sizes),       CASE(symbol_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
