@@ -53,7 +53,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_network_add_assert(insitu_netw
 
 /* An input: dense, row-major, with ndim sizes >= 0 or expressions. Inputs are bound in the order in which they are added.
  * The tensor's name is the input's. Errors: ARG (a name that a tensor has or that is empty; a dtype; a rank above
- * INSITU_MAX_RANK; a size that depends on an item), SHAPE (a size that can't be 0 or more; over 2^56 bytes, where a size 0 counts as 1). */
+ * INSITU_MAX_RANK; a size that depends on an item), SHAPE (a size that can't be 0 or more; over 2^56 bytes, where a size 0
+ * counts as 1). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_network_add_input(insitu_network *network, const char *name,
                                                                     insitu_dtype dtype, int32_t ndim,
                                                                     const insitu_number *sizes, insitu_value *out_value,
