@@ -51,6 +51,8 @@ typedef struct insitu_value_info {
     const int64_t *strides; /* of an input that is written, which must be bound with them: ndim numbers of elements, -1
                                * one that varies with the sizes; else NULL. Owned by the engine */
     bool is_fixed;          /* inputs: a number for which the program has one value alone, which need not be bound */
+    /* Inputs: the least and greatest I64 that a number may be (INT64_MIN, INT64_MAX: no limit); of anything else 0. */
+    int64_t min_value, max_value;
 } insitu_value_info;
 
 INSITU_API int32_t insitu_engine_input_count(const insitu_engine *engine);

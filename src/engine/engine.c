@@ -86,10 +86,10 @@ static insitu_status fill_inputs(insitu_engine *engine) {
         info->is_written = input->is_written;
         info->is_scalar = input->is_scalar;
         info->is_fixed = input->is_constant;
-        if (input->is_scalar)
-            info->dtype = dtype_public(input->type.dtype);
-        else if (!input->is_none)
-            TRY(fill_sizes(engine, &input->type, info));
+        if (input->is_scalar) info->dtype = dtype_public(input->type.dtype);
+        if (input->is_scalar && input->type.dtype == DTYPE_I64)
+            sym_range(&plan->symbols, input->value, &info->min_value, &info->max_value);
+        if (!input->is_scalar && !input->is_none) TRY(fill_sizes(engine, &input->type, info));
         if (input->is_written) TRY(fill_strides(engine, &input->type, info));
         TRY(map_set(&engine->input_names, &engine->arena, input->name, i));
     }

@@ -127,16 +127,23 @@ static void print_declared(const plan *plan, const char *name, const tensor_type
     shape_print(&plan->symbols, &type->shape, out);
 }
 
+/* ", 2*n from 2 to 16", of what is no constant */
+static void print_in_range(const plan *plan, sym value, int64_t least, text *out) {
+    int64_t lowest, highest;
+    sym_range(&plan->symbols, value, &lowest, &highest);
+    if (lowest < least) lowest = least;
+    if (lowest != INT64_MIN || highest != INT64_MAX) {
+        text_printf(out, ", ");
+        sym_print(&plan->symbols, value, out);
+    }
+    if (lowest != INT64_MIN) text_printf(out, " from %" PRId64, lowest);
+    if (highest != INT64_MAX) text_printf(out, " to %" PRId64, highest);
+}
+
 static void print_sizes_in_range(const plan *plan, const shape *shape, text *out) {
     for (uint32_t i = 0; i < shape->rank; i++) {
-        int64_t lowest, highest;
-        sym size = shape->sizes[i];
-        if (sym_constant(&plan->symbols, size, &lowest)) continue;
-        sym_range(&plan->symbols, size, &lowest, &highest);
-        text_printf(out, ", ");
-        sym_print(&plan->symbols, size, out);
-        text_printf(out, " from %" PRId64, lowest < 0 ? 0 : lowest);
-        if (highest != INT64_MAX) text_printf(out, " to %" PRId64, highest);
+        int64_t constant;
+        if (!sym_constant(&plan->symbols, shape->sizes[i], &constant)) print_in_range(plan, shape->sizes[i], 0, out);
     }
 }
 
@@ -150,6 +157,8 @@ static void print_input_value(const plan *plan, const plan_input *input, text *o
         if (input->is_constant) {
             text_printf(out, ", always ");
             sym_print(&plan->symbols, input->value, out);
+        } else if (input->type.dtype == DTYPE_I64) {
+            print_in_range(plan, input->value, INT64_MIN, out);
         }
         text_printf(out, "\n");
         return;
@@ -214,6 +223,8 @@ static void print_json_value(const insitu_value_info *info, text *out) {
     if (info->is_written) text_printf(out, ",\"written\":true");
     if (info->is_scalar) text_printf(out, ",\"scalar\":true");
     if (info->is_fixed) text_printf(out, ",\"fixed\":true");
+    if (info->min_value || info->max_value)
+        text_printf(out, ",\"min_value\":%" PRId64 ",\"max_value\":%" PRId64, info->min_value, info->max_value);
     if (info->aliased) {
         text_printf(out, ",\"aliased\":");
         json_print_string(out, info->aliased);

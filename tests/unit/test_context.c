@@ -390,16 +390,27 @@ static void numbers_are_symbols_or_constants(void **state) {
     must(&f, run(&f));
     y = output(&f, 0);
     assert_true(values_of(&y)[3] == 21);
+    insitu_value_info info = {.struct_size = sizeof(info)};
+    must(&f, insitu_engine_input(f.engine, 1, &info, &f.diag));
+    assert_true(info.is_scalar && info.min_value == 2 && info.max_value == 9);
+    char *text;
+    must(&f, insitu_engine_print(f.engine, "values", &text, &f.diag));
+    assert_non_null(strstr(text, "  n: number i64, n from 2 to 9\n"));
+    insitu_text_free(text);
+    must(&f, insitu_engine_print(f.engine, "json", &text, &f.diag));
+    assert_non_null(strstr(text, "\"min_value\":2,\"max_value\":9"));
+    insitu_text_free(text);
     number = 10;
     expect(&f, run(&f), INSITU_SHAPE, "input 'n' is 10 where from 2 to 9 is allowed");
     close_fixture(&f);
     open_plan(&f, make_number_plan(true));
     must(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F32, 1, (int64_t[]){CACHE_WIDTH}, NULL));
-    insitu_value_info info = {.struct_size = sizeof(info)};
     must(&f, insitu_engine_input(f.engine, 1, &info, &f.diag));
     assert_true(info.is_scalar && info.is_fixed);
+    assert_true(info.min_value == 3 && info.max_value == 3);
     must(&f, insitu_engine_input(f.engine, 0, &info, &f.diag));
     assert_false(info.is_fixed);
+    assert_true(info.min_value == 0 && info.max_value == 0);
     must(&f, run(&f)); /* a value that there is no choice of may be left out */
     y = output(&f, 0);
     assert_true(values_of(&y)[3] == 9);
