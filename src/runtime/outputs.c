@@ -26,7 +26,10 @@ insitu_status context_evaluate_output(const insitu_context *context, uint32_t in
         FAIL(diag, INSITU_BOUNDS, "output '%s' would lie outside its tensor", output->name);
     if (!is_inside) FAIL(diag, INSITU_FORMAT, "output '%s' reaches beyond its storage", output->name);
     out_row->storage_bytes = (size_t)bytes;
-    out_row->bytes = is_own(plan, index) ? out_row->storage_bytes : out_row->layout.bytes;
+    if (output->alias != ALIAS_NONE)
+        out_row->bytes = 0; /* it lies in the input or the state */
+    else
+        out_row->bytes = is_own(plan, index) ? out_row->storage_bytes : out_row->layout.bytes;
     return INSITU_OK;
 }
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define DATA TEST_SOURCE_DIR "/data/"
 #define ROW(words, test) {words, test, NULL, NULL, NULL} /* "row 3: what is promised": docs/aliased-io.md */
@@ -75,6 +77,21 @@ static inline void expect_refusal(const char *file, const insitu_compile_options
     close_fixture(&f);
 }
 
+static inline void refuse_rows(const char *file, const insitu_mutated_input *rows, int32_t count,
+                               insitu_status expected, const char *words) {
+    insitu_compile_options options = new_options();
+    options.mutated_inputs = rows;
+    options.mutated_input_count = count;
+    expect_refusal(file, &options, expected, words);
+}
+
+#define BY_NAME(in, out) {.input = in, .output = out}
+#define REFUSE(file, expected, words, ...)                                                                             \
+    do {                                                                                                               \
+        const insitu_mutated_input rows[] = {__VA_ARGS__};                                                             \
+        refuse_rows(file, rows, (int32_t)(sizeof(rows) / sizeof(rows[0])), expected, words);                           \
+    } while (0)
+
 /* ---- tensors ---- */
 
 static inline insitu_tensor tensor_of(void *data, insitu_dtype type, int32_t ndim, int64_t *shape) {
@@ -134,6 +151,30 @@ static inline bool prints(fixture *f, const char *what, const char *words) {
     bool has_words = strstr(text, words) != NULL;
     insitu_text_free(text);
     return has_words;
+}
+
+/* ---- a fresh process ---- */
+
+/* The test program is run again, with the path as its one argument, and succeeds. */
+static inline void run_again_with(const char *path) {
+    int result;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        execl("/proc/self/exe", "again", path, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+}
+
+/* What the second process has of the first: the engine file. */
+static inline void open_saved(fixture *f, const char *path) {
+    *f = (fixture){0};
+    insitu_diag_init(&f->diag);
+    must(f, insitu_engine_load(path, NULL, &f->engine, &f->diag));
+    must(f, insitu_state_create(f->engine, &f->state, &f->diag));
+    must(f, insitu_context_create(f->engine, &f->context, &f->diag));
 }
 
 /* ---- the log ---- */

@@ -1,4 +1,4 @@
-/* An allocator for base/'s hooks that counts calls and live blocks, and fails one call on request:
+/* An allocator for base/'s hooks that counts calls and live blocks, keeps the largest size, and fails one call on request:
  *
  *     allocation_count count = {.fail_at = 3};   the third call fails (0: none does)
  *     count_allocations(&count);
@@ -11,12 +11,14 @@
 
 typedef struct allocation_count {
     uint64_t calls, live, fail_at;
+    size_t largest;
 } allocation_count;
 
 static inline void *counting_alloc(void *user, size_t size) {
     allocation_count *count = user;
     uint64_t call = __atomic_add_fetch(&count->calls, 1, __ATOMIC_RELAXED);
     if (call == count->fail_at) return NULL;
+    if (size > count->largest) count->largest = size; /* of several threads: one of theirs */
     void *data = malloc(size);
     if (data) __atomic_add_fetch(&count->live, 1, __ATOMIC_RELAXED);
     return data;

@@ -52,6 +52,39 @@ static void nothing_is_allocated(void **state) {
     close_fixture(&f);
 }
 
+/* Neither a context nor its first call, which prepares it, takes memory in proportion to a cache of 32 MiB. */
+static void no_second_cache_is_made(void **state) {
+    (void)state;
+    enum { ROWS = 131072, COLUMNS = 32 };
+    fixture f;
+    const insitu_mutated_input row = {.input = "cache", .output = "cache_out"};
+    insitu_compile_options options = new_options();
+    options.mutated_inputs = &row;
+    options.mutated_input_count = 1;
+    must(&f, compile_fixture(&f, "cache_rows.train.pt2", &options));
+    const size_t size = sizeof(float) * HEADS * ROWS * COLUMNS;
+    float *memory = calloc(1, size), line[HEADS * COLUMNS] = {0};
+    assert_non_null(memory);
+    int64_t shape[4] = {1, HEADS, ROWS, COLUMNS}, position = ROWS - 1;
+    insitu_tensor cache = tensor_of(memory, INSITU_DTYPE_F32, 4, shape);
+    allocation_count allocations = {0};
+    count_allocations(&allocations);
+    must(&f, insitu_context_create(f.engine, &f.context, &f.diag));
+    must(&f, try_set(&f, "cache", &cache));
+    set(&f, "row", line);
+    set(&f, "position", &position);
+    for (int call = 0; call < 2; call++) run(&f);
+    insitu_tensor out = output_of(&f, 0);
+    assert_ptr_equal(data_of(&out), memory);
+    insitu_context_destroy(f.context);
+    f.context = NULL;
+    memory_set_hooks(NULL);
+    assert_int_equal(allocations.live, 0);
+    assert_true(allocations.calls > 0 && allocations.largest < size / 64);
+    close_fixture(&f);
+    free(memory);
+}
+
 static void calls_see_each_others_writes(void **state) {
     (void)state;
     fixture f;
@@ -152,6 +185,15 @@ static void returned_inputs_are_copies(void **state) {
     ((float *)data_of(&first))[0] = 9;
     y[1] = 9;
     assert_true(y[0] == 5 && ((float *)data_of(&first))[1] == 6 && ((float *)data_of(&second))[0] == 5);
+    float kept[4]; /* the caller's, for the result of one call */
+    int64_t four = 4;
+    insitu_tensor target = tensor_of(kept, INSITU_DTYPE_F32, 1, &four);
+    must(&f, insitu_context_set_output(f.context, 1, &target, &f.diag));
+    run(&f);
+    must(&f, insitu_context_set_output(f.context, 1, NULL, &f.diag));
+    fill(y, 4, 1);
+    run(&f);
+    assert_true(kept[0] == 5 && kept[1] == 9 && kept[3] == 8);
     close_fixture(&f);
 }
 
@@ -501,6 +543,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         ROW("row 1: a caller's cache is written where it lies, only the rows that change", written_where_it_lies),
         ROW("row 2: calls allocate nothing, and there is no second cache", nothing_is_allocated),
+        cmocka_unit_test(no_second_cache_is_made),
         ROW("row 3: calls on one tensor see each other's writes, at one address", calls_see_each_others_writes),
         ROW("row 4: two caches are two aliases, each of its own input", two_caches_are_two_aliases),
         ROW("row 5: the results are the program's own; new values of inputs are not among them",

@@ -97,6 +97,35 @@ static void damaged_lists_are_refused(void **state) {
     arena_release(&arena);
 }
 
+/* A byte that is another one makes another map of as many aliases, or none: never a smaller one. */
+static void no_changed_byte_loses_an_alias(void **state) {
+    (void)state;
+    static const record_alias aliases[] = {
+        {"a@b", "x%y", "user"}, {"", "\\", "kv_cache_update"}, {"mutated.keys", "keys", "kv_cache_update"}};
+    text joined;
+    arena arena;
+    uint32_t refused = 0;
+    text_init(&joined);
+    arena_init(&arena);
+    record_join_aliases(aliases, COUNT_OF(aliases), &joined);
+    for (size_t at = 0; at < joined.size; at++)
+        for (int byte = 1; byte < 256; byte++) {
+            char kept = joined.data[at];
+            record_alias *read;
+            uint32_t count;
+            joined.data[at] = (char)byte;
+            insitu_status status = record_split_aliases(joined.data, &arena, &read, &count, NULL);
+            joined.data[at] = kept;
+            refused += status != INSITU_OK;
+            if (status != INSITU_OK) assert_int_equal(status, INSITU_FORMAT);
+            if (status == INSITU_OK) assert_int_equal(count, COUNT_OF(aliases));
+            arena_release(&arena);
+        }
+    assert_true(refused > joined.size); /* each mark that is added, and each that is gone */
+    text_release(&joined);
+    arena_release(&arena);
+}
+
 /* ---- versions ---- */
 
 static void parses_as(const char *json, insitu_status expected, const char *words) {
@@ -287,6 +316,7 @@ int main(void) {
         {"row 61: records of another version or length are refused with both, before anything else is read",
          other_versions_and_lengths_are_refused, NULL, NULL, NULL},
         {"row 62: a record for another platform or device is refused", other_places_are_refused, NULL, NULL, NULL},
+        cmocka_unit_test(no_changed_byte_loses_an_alias),
         cmocka_unit_test(the_engine_has_its_own_record),
         cmocka_unit_test(no_allocation_fails_unseen),
     };
