@@ -349,11 +349,16 @@ static insitu_status check_inputs(plan_checker *checker) {
     return INSITU_OK;
 }
 
-static void check_output_alias(plan_checker *checker, const plan_output *output) {
+/* An output that is no input and no state is nobody else's. */
+static void check_output_alias(plan_checker *checker, uint32_t index) {
     const plan *plan = checker->plan;
+    const plan_output *output = &plan->outputs[index];
     const plan_storage *storage = &plan->storages[output->operand.storage];
     switch (output->alias) {
-    case ALIAS_NONE: return;
+    case ALIAS_NONE:
+        if (storage->kind == STORAGE_OUTPUT && storage->index == index) return;
+        fault(checker, "it has no storage of its own");
+        return;
     case ALIAS_INPUT:
         if (output->alias_index < plan->input_count && storage->kind == STORAGE_INPUT &&
             storage->index == output->alias_index)
@@ -379,7 +384,7 @@ static insitu_status check_outputs(plan_checker *checker) {
         TRY(check_unique(checker, &names, output->name));
         switch (output->kind) {
         case OUTPUT_TENSOR:
-            if (check_operand(checker, &output->operand, "its value")) check_output_alias(checker, output);
+            if (check_operand(checker, &output->operand, "its value")) check_output_alias(checker, i);
             break;
         case OUTPUT_NUMBER: check_sym(checker, output->value, "its value"); break;
         case OUTPUT_NONE: break;

@@ -2,10 +2,9 @@
  * sizes and its memory when that is known. */
 #include "runtime/runtime_int.h"
 
-/* The output's storage is its own. */
+/* A tensor whose storage is its own, and no input's or state's. */
 static bool is_own(const plan *plan, uint32_t index) {
-    const plan_storage *storage = &plan->storages[plan->outputs[index].operand.storage];
-    return storage->kind == STORAGE_OUTPUT && storage->index == index;
+    return plan->outputs[index].kind == OUTPUT_TENSOR && plan->outputs[index].alias == ALIAS_NONE;
 }
 
 insitu_status context_evaluate_output(const insitu_context *context, uint32_t index, binding_output *out_row,
@@ -26,10 +25,7 @@ insitu_status context_evaluate_output(const insitu_context *context, uint32_t in
         FAIL(diag, INSITU_BOUNDS, "output '%s' would lie outside its tensor", output->name);
     if (!is_inside) FAIL(diag, INSITU_FORMAT, "output '%s' reaches beyond its storage", output->name);
     out_row->storage_bytes = (size_t)bytes;
-    if (output->alias != ALIAS_NONE)
-        out_row->bytes = 0; /* it lies in the input or the state */
-    else
-        out_row->bytes = is_own(plan, index) ? out_row->storage_bytes : out_row->layout.bytes;
+    out_row->bytes = output->alias == ALIAS_NONE ? out_row->storage_bytes : 0; /* else it lies in an input or a state */
     return INSITU_OK;
 }
 
@@ -88,8 +84,7 @@ static insitu_status decide_output(insitu_context *context, uint32_t index, insi
     output->row = &output->late;
     TRY(context_check_target(context, index, diag));
     TRY(memory_grow(&output->memory, output->late.bytes, diag));
-    if (plan->outputs[index].kind != OUTPUT_TENSOR || !is_own(plan, index) || output->storage_item != output->item)
-        return INSITU_OK;
+    if (!is_own(plan, index) || output->storage_item != output->item) return INSITU_OK;
     void *base = context_output_base(context, index);
     context->bases[plan->outputs[index].operand.storage] = base;
     if (switch_on(SWITCH_POISON)) memset(base, 0xFF, output->late.storage_bytes);
@@ -100,8 +95,7 @@ insitu_status context_decide_outputs(insitu_context *context, uint32_t item, ins
     const plan *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->output_count; i++) {
         const context_output *output = &context->outputs[i];
-        bool has_storage = plan->outputs[i].kind == OUTPUT_TENSOR && is_own(plan, i);
-        if (has_storage && output->item != output->storage_item && output->storage_item == item)
+        if (is_own(plan, i) && output->item != output->storage_item && output->storage_item == item)
             TRY(decide_storage(context, i, diag));
         if (output->item == item && item != NONE) TRY(decide_output(context, i, diag));
     }
@@ -164,25 +158,18 @@ static void hand_out(insitu_context *context, uint32_t index) {
     set_result(output, layout->dtype, layout->rank, base + layout->offset, 0);
 }
 
-/* The tensor in memory of its own: the caller's, or a dense copy in the context's. */
+/* The tensor in the caller's memory, which it was not computed in. */
 static void copy_out(insitu_context *context, uint32_t index) {
     const plan *plan = context->engine->plan;
     const plan_operand *operand = &plan->outputs[index].operand;
     context_output *output = &context->outputs[index];
     const layout *layout = &output->row->layout;
     const uint8_t *source = (const uint8_t *)context->bases[operand->storage] + layout->offset;
-    if (output->target.is_bound) {
-        set_result_to_target(output, layout->dtype);
-    } else {
-        memcpy(output->sizes, layout->sizes, sizeof(output->sizes));
-        dense_strides(layout->rank, layout->sizes, output->strides);
-        set_result(output, layout->dtype, layout->rank, own_memory(context, index), 0);
-    }
+    set_result_to_target(output, layout->dtype);
     if (layout->bytes == 0) return;
     uint8_t *target = (uint8_t *)output->result.data + output->result.byte_offset;
     strided_copy(layout->dtype, layout->rank, layout->sizes, target, output->strides, source, layout->strides);
-    storage_kind kind = plan->storages[operand->storage].kind;
-    if (kind == STORAGE_STATE || kind == STORAGE_INPUT) context->stats.output_bytes_copied += (int64_t)layout->bytes;
+    if (plan->outputs[index].alias != ALIAS_NONE) context->stats.output_bytes_copied += (int64_t)layout->bytes;
 }
 
 void context_finish_output(insitu_context *context, const insitu_state *state, uint32_t index) {
@@ -199,7 +186,7 @@ void context_finish_output(insitu_context *context, const insitu_state *state, u
     }
     if (is_direct(context, index) || output_is_its_alias(context, state, index))
         set_result_to_target(output, output->row->layout.dtype);
-    else if (!output->target.is_bound && (is_own(plan, index) || declared->alias != ALIAS_NONE))
+    else if (!output->target.is_bound)
         hand_out(context, index);
     else
         copy_out(context, index);

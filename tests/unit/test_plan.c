@@ -48,6 +48,7 @@ static void small_state(plan *plan) { plan->state_storages[2].bytes = sym_int(&p
 static void same_name(plan *plan) { plan->inputs[1].name = "x"; }
 static void no_name(plan *plan) { plan->outputs[0].name = NULL; }
 static void wrong_alias(plan *plan) { plan->outputs[1].alias_index = 0; }
+static void no_alias(plan *plan) { plan->outputs[1].alias = ALIAS_NONE; }
 static void wrong_alias_input(plan *plan) { plan->outputs[2].alias_index = 1; }
 static void wrong_initial(plan *plan) { plan->state_storages[2].initial = 0; }
 static void lose_weight(plan *plan) { plan->buffers[0].weight = 2; }
@@ -89,6 +90,7 @@ static void faults_are_named(void **state) {
         {same_name, "input 1 'x': another one has the same name"},
         {no_name, "output 0 '?': it has no name"},
         {wrong_alias, "said to be state 0"},
+        {no_alias, "it has no storage of its own"},
         {wrong_alias_input, "said to be input 1"},
         {wrong_initial, "its initial value does not exist, or is too small"},
         {lose_weight, "buffer 0 'scale': its weight does not exist"},
