@@ -19,12 +19,12 @@ INSITU_API void insitu_context_destroy(insitu_context *context);
 /* Binds an input. The tensor struct, its shape and strides are copied, its data are used in place: they must stay valid
  * until the next run has returned. An input that the program writes is written there, so its strides must be those that it
  * was exported with. A binding that fails leaves the one before. Errors: ARG (index, dtype, device, alignment, no data),
- * SHAPE (rank, size, a size outside its range; a negative stride; strides of a written input, which those that depend on other inputs' sizes
- * are only found by the run). */
+ * SHAPE (rank, size, a size outside its range; a negative stride; strides of a written input, though the run finds those
+ * that depend on other inputs' sizes). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_input(insitu_context *context, int32_t index,
                                                                     const insitu_tensor *tensor, insitu_diag *diag);
 /* Binds memory for an output; tensor NULL unbinds it. An output that is left unbound lives in memory of the context
- * until its next run; one that is a state tensor or an input is that tensor itself. Sizes must be those that the output
+ * until its next run; one that is a state tensor or an input is that tensor itself, and takes no memory. Sizes must be those that the output
  * has in the run (SHAPE), so that one whose sizes the call decides is better left unbound. Strides are any that aren't
  * negative and put no two elements in one place. A binding that fails leaves the one before. Errors: ARG (index, dtype,
  * device, alignment, no data; the output is None), SHAPE (rank, size, strides). */
@@ -43,7 +43,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_output_shape(insitu_co
                                                                        int32_t *out_ndim, int64_t *out_sizes,
                                                                        insitu_diag *diag);
 /* Runs the program once on a state (NULL: the engine has no state). A call that fails changes no state and no input.
- * Errors: ARG (an input is not bound; a number that is_fixed is bound to another value; another call runs on this state), SHAPE, BOUNDS, ASSERT, NOMEM, DEVICE. */
+ * Errors: ARG (an input is not bound; a number that is_fixed is bound to another value; two bindings share memory that is
+ * written; another call runs on this state), SHAPE, BOUNDS, ASSERT, NOMEM, DEVICE. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_run(insitu_context *context, insitu_state *state,
                                                               insitu_stream stream, insitu_diag *diag);
 /* An output of the last run; valid until the next run of the context (of the state, if it is a state tensor). It has

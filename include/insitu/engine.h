@@ -48,9 +48,10 @@ typedef struct insitu_value_info {
     bool is_written;          /* inputs: the program writes this input in place */
     bool is_scalar;           /* a Python number: bound as a 0-d tensor (I64, F64 or BOOL) */
     const char *aliased;      /* outputs: the input or state whose memory the output is; NULL: memory of its own */
-    const int64_t *strides; /* of an input that is written, which must be bound with them: ndim numbers of elements, -1
-                               * one that varies with the sizes; else NULL. Owned by the engine */
-    bool is_fixed;          /* inputs: a number for which the program has one value alone, which need not be bound */
+    /* Of an input that is written, which must be bound with them: ndim numbers of elements, -1 for one that varies with the
+     * sizes; else NULL. Owned by the engine. */
+    const int64_t *strides;
+    bool is_fixed; /* inputs: a number for which the program has one value alone, which need not be bound */
     /* Inputs: the least and greatest I64 that a number may be (INT64_MIN, INT64_MAX: no limit); of anything else 0. */
     int64_t min_value, max_value;
 } insitu_value_info;

@@ -17,8 +17,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_module_create(const insitu_eng
 /* NULL is allowed. */
 INSITU_API void insitu_module_destroy(insitu_module *module);
 /* One call: inputs holds insitu_engine_input_count tensors, outputs receives insitu_engine_output_count tensors, each
- * valid until the next call; zeros if it fails. Errors: those of insitu_context_set_input and insitu_context_run; ARG (another call is running
- * on the module). */
+ * valid until the next call; zeros if it fails. Errors: those of insitu_context_set_input and insitu_context_run; ARG
+ * (another call is running on the module). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_module_call(insitu_module *module, const insitu_tensor *inputs,
                                                               insitu_tensor *outputs, insitu_diag *diag);
 /* The module's own parts, owned by it. */
