@@ -61,6 +61,17 @@ static inline void open_mutated(fixture *f, const char *file, const insitu_mutat
     open_fixture(f, file, &options);
 }
 
+/* A program as text, without states. */
+static inline void open_text(fixture *f, const char *source) {
+    insitu_network *network;
+    *f = (fixture){0};
+    insitu_diag_init(&f->diag);
+    must(f, insitu_network_parse(source, &network, &f->diag));
+    must(f, insitu_network_compile(network, NULL, &f->engine, &f->diag));
+    insitu_network_destroy(network);
+    must(f, insitu_context_create(f->engine, &f->context, &f->diag));
+}
+
 static inline void close_fixture(fixture *f) {
     insitu_context_destroy(f->context);
     insitu_state_destroy(f->state);

@@ -36,17 +36,6 @@ static void outputs_may_be_allocated_before(void **state) {
     insitu_log_set(NULL, NULL);
 }
 
-/* A program as text, without states. */
-static void open_text(fixture *f, const char *source) {
-    insitu_network *network;
-    *f = (fixture){0};
-    insitu_diag_init(&f->diag);
-    must(f, insitu_network_parse(source, &network, &f->diag));
-    must(f, insitu_network_compile(network, NULL, &f->engine, &f->diag));
-    insitu_network_destroy(network);
-    must(f, insitu_context_create(f->engine, &f->context, &f->diag));
-}
-
 static const void *doubled(fixture *f, float *x, int64_t size) {
     const insitu_tensor tensor = tensor_of(x, INSITU_DTYPE_F32, 1, &size);
     must(f, try_set(f, "x", &tensor));

@@ -254,6 +254,33 @@ static void written_inputs_are_themselves_everywhere(void **state) {
     close_fixture(&f);
 }
 
+/* An output of the input's sizes is its new value only if it is so element for element. */
+static void a_turned_view_is_not_the_new_value(void **state) {
+    (void)state;
+    static const char source[] = "network\n"
+                                 "input \"x\" = %x: f32[2,2]\n"
+                                 "%y: f32[2,2] = binary(%x, %x) {op=add}\n"
+                                 "%t: f32[2,2] = permute(%y) {axes=[1,0]}\n"
+                                 "output \"turned\" = %t\n"
+                                 "output \"doubled\" = %y\n"
+                                 "mutation \"x\" = %y\n";
+    fixture f;
+    open_text(&f, source);
+    float x[4] = {1, 2, 3, 4}, expected[4] = {2, 4, 6, 8};
+    set(&f, "x", x);
+    run(&f);
+    assert_memory_equal(x, expected, sizeof(x));
+    insitu_tensor turned = output_of(&f, 0), doubled = output_of(&f, 1);
+    assert_ptr_equal(data_of(&turned), x);
+    assert_ptr_equal(data_of(&doubled), x);
+    assert_true(turned.strides[0] == 1 && turned.strides[1] == 2 && doubled.strides[0] == 2);
+    assert_int_equal(insitu_engine_alias_count(f.engine), 1);
+    assert_string_equal(alias_of(&f, 0).output, "doubled");
+    assert_int_equal(alias_of(&f, 0).output_index, 1);
+    assert_string_equal(insitu_engine_aliased_input(f.engine, "turned"), "x");
+    close_fixture(&f);
+}
+
 /* ---- memory that is shared ---- */
 
 static void other_strides_are_refused(void **state) {
@@ -564,6 +591,7 @@ int main(void) {
             a_part_of_the_cache_as_its_update_is_refused),
         cmocka_unit_test(elements_that_never_meet_are_no_overlap),
         cmocka_unit_test(written_inputs_are_themselves_everywhere),
+        cmocka_unit_test(a_turned_view_is_not_the_new_value),
         ROW("row 14: the input of an output can be asked, and the kind; other names have none",
             aliases_can_be_asked_by_output),
         ROW("row 15: rows written to a 4-D cache of constant sizes are kv_cache_update, all else is user, and both are "

@@ -155,6 +155,33 @@ static void other_options_and_programs_are_other_entries(void **state) {
     remove_folder();
 }
 
+/* A program of as many bytes, one of which is another (the time of day in the archive's first entry), is another program. */
+static void every_byte_of_a_program_counts(void **state) {
+    (void)state;
+    enum { TIME_AT = 10 };
+    size_t size;
+    uint8_t *bytes = read_file(DATA "input_slice.train.pt2", &size);
+    make_folder();
+    assert_false(is_hit("input_slice.train.pt2", new_options()));
+    for (int changed = 0; changed < 2; changed++) {
+        insitu_diag diag;
+        insitu_program *program;
+        insitu_engine *engine;
+        insitu_compile_options options = new_options();
+        options.cache_dir = folder;
+        insitu_diag_init(&diag);
+        bytes[TIME_AT] ^= (uint8_t)changed;
+        assert_int_equal(insitu_program_load_memory(bytes, size, &program, &diag), INSITU_OK);
+        assert_int_equal(insitu_program_compile(program, &options, &engine, &diag), INSITU_OK);
+        assert_int_equal(insitu_engine_is_cached(engine), !changed);
+        insitu_engine_destroy(engine);
+        insitu_program_destroy(program);
+        insitu_diag_release(&diag);
+    }
+    free(bytes);
+    remove_folder();
+}
+
 /* ---- misses ---- */
 
 static void damaged_entries_are_replaced(void **state) {
@@ -346,6 +373,7 @@ int main(void) {
         ROW("row 69: an entry that is cut or damaged anywhere is a miss, and replaced", damaged_entries_are_replaced),
         cmocka_unit_test(other_things_are_replaced),
         cmocka_unit_test(other_options_and_programs_are_other_entries),
+        cmocka_unit_test(every_byte_of_a_program_counts),
         cmocka_unit_test(missing_folders_are_made),
         cmocka_unit_test(folders_that_cannot_be_written_are_a_warning),
     };

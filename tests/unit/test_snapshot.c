@@ -4,7 +4,7 @@
 #include "saved_calls.h"
 
 #include "counting_allocator.h"
-#include "runtime/undo_log.h"
+#include "runtime/runtime_int.h"
 
 #include <unistd.h>
 
@@ -166,8 +166,10 @@ static void failed_calls_leave_snapshots_alone(void **state) {
     must_run(&r, running_call(&r));
     must_run(&r, running_call(&r));
     assert_int_equal(running_stats(&r).snapshot_bytes_saved, 8 + 2 * 32);
+    const size_t logged = r.state->log.used;
     for (int i = 0; i < 2; i++) {
         assert_int_equal(running_call(&r), INSITU_BOUNDS);
+        assert_int_equal(r.state->log.used, logged);
         must_run(&r, insitu_state_read(r.state, "counter", &counter, sizeof(counter), &r.diag));
         assert_int_equal(counter, 3);
     }
