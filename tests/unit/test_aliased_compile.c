@@ -88,6 +88,23 @@ static void declared_outputs_stay_where_they_are(void **state) {
     close_fixture(&f);
 }
 
+/* An output may be called as the new value of an input would be. */
+static void names_of_new_values_are_free(void **state) {
+    (void)state;
+    fixture f;
+    open_text(&f, "network\n"
+                  "input \"x\" = %x: f32[2]\n"
+                  "%y: f32[2] = binary(%x, %x) {op=add}\n"
+                  "%z: f32[2] = binary(%y, %y) {op=add}\n"
+                  "output \"mutated.x\" = %z\n"
+                  "mutation \"x\" = %y\n");
+    assert_int_equal(insitu_engine_alias_count(f.engine), 1);
+    assert_string_equal(alias_of(&f, 0).output, "mutated.x_1");
+    assert_string_equal(insitu_engine_aliased_input(f.engine, "mutated.x_1"), "x");
+    assert_null(insitu_engine_aliased_input(f.engine, "mutated.x"));
+    close_fixture(&f);
+}
+
 static void targets_without_aliases_refuse(void **state) {
     (void)state;
     insitu_compile_options options = new_options();
@@ -458,6 +475,7 @@ int main(int argc, char **argv) {
             wrong_pairs_are_refused),
         cmocka_unit_test(unwritten_inputs_take_outputs),
         cmocka_unit_test(declared_outputs_stay_where_they_are),
+        cmocka_unit_test(names_of_new_values_are_free),
         cmocka_unit_test(compilations_survive_want_of_memory),
         ROW("row 71: a device that can't alias refuses what would be written in place, by name",
             targets_without_aliases_refuse),

@@ -345,6 +345,55 @@ static void items(void **state) {
     REFUSED(insitu_network_add_item(b->network, at, "n", 0, 3, &n, &b->diag), INSITU_ARG, "a symbol 'n' already");
 }
 
+static void part_of(built *b, insitu_context *context, int64_t at, int64_t count) {
+    float x[12];
+    int64_t sizes[] = {12, 1}, numbers[] = {at, count};
+    insitu_tensor part, tensor = {.data = x, .device = {INSITU_DEVICE_CPU, 0}, .ndim = 1, .dtype = F32, .shape = sizes};
+    for (int i = 0; i < 12; i++) x[i] = (float)i;
+    must(b, insitu_context_set_input(context, 0, &tensor, &b->diag));
+    tensor.dtype = I64;
+    tensor.shape = sizes + 1;
+    for (int32_t i = 0; i < 2; i++) {
+        tensor.data = &numbers[i];
+        must(b, insitu_context_set_input(context, i + 1, &tensor, &b->diag));
+    }
+    must(b, insitu_context_run(context, NULL, NULL, &b->diag));
+    must(b, insitu_context_output(context, 0, &part, &b->diag));
+    assert_int_equal(part.shape[0], count);
+    for (int64_t i = 0; i < count; i++) assert_true(((float *)part.data)[i] == 2 * (float)(at + i));
+}
+
+/* A position that was read before a size, which cuts the plan, is used behind the cut: sizes that were seen before come with
+ * the positions of this call. */
+static void positions_before_sizes(void **state) {
+    static const char text[] = "network\n"
+                               "symbol at: int in 0..7\n"
+                               "symbol count: int in 0..4\n"
+                               "input \"x\" = %x: f32[12]\n"
+                               "input \"first\" = %first: i64[1]\n"
+                               "input \"size\" = %size: i64[1]\n"
+                               "item(%first) {symbol=at}\n"
+                               "item(%size) {symbol=count}\n"
+                               "%part: f32[count] = slice(%x) {dim=0, end=at + count, start=at, step=1}\n"
+                               "%twice: f32[count] = binary(%part, %part) {op=add}\n"
+                               "output \"twice\" = %twice\n";
+    built *b = *state;
+    insitu_network *network;
+    insitu_engine *engine;
+    insitu_context *context;
+    must(b, insitu_network_parse(text, &network, &b->diag));
+    must(b, insitu_network_compile(network, NULL, &engine, &b->diag));
+    must(b, insitu_context_create(engine, &context, &b->diag));
+    part_of(b, context, 1, 2);
+    part_of(b, context, 5, 2);
+    part_of(b, context, 5, 3);
+    part_of(b, context, 7, 2);
+    part_of(b, context, 0, 0);
+    insitu_context_destroy(context);
+    insitu_engine_destroy(engine);
+    insitu_network_destroy(network);
+}
+
 /* Every row of layers.def has its function in the header. */
 static void every_layer_has_a_function(void **state) {
     (void)state;
@@ -365,9 +414,16 @@ static void every_layer_has_a_function(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        CASE(sources),    CASE(views),    CASE(elementwise),
-        CASE(reductions), CASE(products), CASE(movement),
-        CASE(updates),    CASE(items),    cmocka_unit_test(every_layer_has_a_function),
+        CASE(sources),
+        CASE(views),
+        CASE(elementwise),
+        CASE(reductions),
+        CASE(products),
+        CASE(movement),
+        CASE(updates),
+        CASE(items),
+        CASE(positions_before_sizes),
+        cmocka_unit_test(every_layer_has_a_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
