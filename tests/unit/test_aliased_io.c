@@ -3,6 +3,7 @@
 #include "alias_fixture.h"
 
 #include "counting_allocator.h"
+#include "saved_calls.h"
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -434,6 +435,24 @@ static void kinds_are_what_was_written(void **state) {
                      INSITU_ALIAS_USER); /* a length that varies */
 }
 
+/* A call copies what the report says. */
+static void expect_copied(const char *file) {
+    saved_calls calls;
+    int64_t bytes = 0;
+    insitu_run_stats stats = {.struct_size = sizeof(stats)};
+    insitu_report_row row = {.struct_size = sizeof(row)};
+    assert_true(saved_calls_open(&calls, file, NULL));
+    for (int32_t i = 0; i < insitu_engine_report_count(calls.engine); i++) {
+        saved_must(&calls, insitu_engine_report(calls.engine, i, &row, &calls.diag));
+        bytes += row.bytes_copied;
+    }
+    saved_must(&calls, saved_calls_run(&calls, calls.context, calls.state, 0));
+    saved_must(&calls, insitu_context_stats(calls.context, &stats, &calls.diag));
+    assert_true(bytes > 0);
+    assert_int_equal(stats.state_bytes_copied, bytes);
+    saved_calls_close(&calls);
+}
+
 static void copies_say_why(void **state) {
     (void)state;
     fixture f;
@@ -450,6 +469,7 @@ static void copies_say_why(void **state) {
     }
     assert_true(copied > 0 && reason[0]);
     close_fixture(&f);
+    expect_copied("swapped.train.pt2");
     insitu_compile_options options = new_options();
     options.strict = true;
     expect_refusal("swapped.train.pt2", &options, INSITU_UNSUPPORTED, reason);

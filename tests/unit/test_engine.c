@@ -228,6 +228,7 @@ static void faults_behind_a_good_hash_are_named(void **state) {
         {"[\\\"10\\\",", "[\\\"09\\\",", INSITU_VERSION,
          "version '09' and 13 fields, and this library reads version '10'"},
         {"\"record\":", "\"recorf\":", INSITU_VERSION, "has no record: compile the program again"},
+        {"\\\"insitu.plan\\\"", "\\\"insitu.plam\\\"", INSITU_FORMAT, "has no tensor 'insitu.plam'"},
         {"%row%bias\\\"", "%row%biaz\\\"", INSITU_FORMAT, "INPUT_BINDING_NAMES has 'biaz'"},
         {"\"format\":\"insitu\"", "\"format\":\"insane\"", INSITU_FORMAT, "not an engine file"},
         {"\"layer\":\"binary\"", "\"layer\":\"binaxy\"", INSITU_FORMAT, "row 1 of steps: layer"},
@@ -259,6 +260,24 @@ static void faults_behind_a_good_hash_are_named(void **state) {
             fail_msg("case %zu: %s: '%s' is not in '%s'", i, insitu_status_name(status), cases[i].words, diag.message);
         free(file.data);
     }
+}
+
+/* Of a file whose record has another version nothing else is read, so nothing else may be like ours: neither hash nor plan. */
+static void the_records_version_comes_first(void **state) {
+    (void)state;
+    static const char own[] = "[\\\"10\\\",";
+    engine_file file = make_file();
+    insitu_engine *engine;
+    insitu_diag diag = {.struct_size = sizeof(diag)};
+    char *version = memmem(file.data, file.size, own, strlen(own)),
+         *plan = memmem(file.data, file.size, "{\"symbols\":", 11);
+    assert_true(version && plan);
+    version[4] = '2'; /* 12 */
+    memset(plan, 'x', 100);
+    assert_int_equal(load(&file, false, &engine, &diag), INSITU_VERSION);
+    assert_null(engine);
+    assert_non_null(strstr(diag.message, "has version '12' and 13 fields, and this library reads version '10' of 13"));
+    free(file.data);
 }
 
 /* Every digit of the plan becomes another one: whatever happens, it is a status. */
@@ -498,6 +517,7 @@ int main(void) {
         cmocka_unit_test(every_flipped_byte_of_header_and_plan_is_refused),
         cmocka_unit_test(damaged_weights_are_found_on_request),
         cmocka_unit_test(faults_behind_a_good_hash_are_named),
+        cmocka_unit_test(the_records_version_comes_first),
         cmocka_unit_test(no_number_of_the_plan_can_crash_the_reader),
         cmocka_unit_test(questions_are_answered),
         cmocka_unit_test(buffers_are_views_of_weights),
