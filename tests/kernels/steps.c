@@ -161,7 +161,9 @@ bool step_run_row(steps *steps, const bound_step *step, const kernel_row *row, u
     void *data = NULL;
     reason why;
     if (row->maker->make) {
-        if (!row->maker->make(step, &steps->arena, threads, &data, &bytes, &why)) return false;
+        insitu_status status = row->maker->make(step, &steps->arena, threads, &data, &bytes, &why);
+        if (status == INSITU_UNSUPPORTED) return false;
+        assert_int_equal(status, INSITU_OK);
         threads = 1;
     }
     char *workspace = memory_alloc_aligned(bytes + 64, 64);
