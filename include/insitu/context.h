@@ -24,10 +24,11 @@ INSITU_API void insitu_context_destroy(insitu_context *context);
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_input(insitu_context *context, int32_t index,
                                                                     const insitu_tensor *tensor, insitu_diag *diag);
 /* Binds memory for an output; tensor NULL unbinds it. An output that is left unbound lives in memory of the context
- * until its next run; one that is a state tensor or an input is that tensor itself, and takes no memory. Sizes must be those that the output
- * has in the run (SHAPE), so that one whose sizes the call decides is better left unbound. Strides are any that aren't
- * negative and put no two elements in one place. A binding that fails leaves the one before. Errors: ARG (index, dtype,
- * device, alignment, no data; the output is None), SHAPE (rank, size, strides). */
+ * until its next run; one that is a state tensor or an input is that tensor itself, and takes no memory. Sizes must be those
+ * that the output has in the run (SHAPE), so that one whose sizes the call decides is better left unbound. Strides are any
+ * that aren't negative and put no two elements in one place; into dense memory the output is computed, other strides cost a
+ * copy. A binding that fails leaves the one before. Errors: ARG (index, dtype, device, alignment, no data; the output is
+ * None), SHAPE (rank, size, strides). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_output(insitu_context *context, int32_t index,
                                                                      const insitu_tensor *tensor, insitu_diag *diag);
 /* Gives every unbound output memory of its own now, enough for its largest sizes: from then on each result lies at one

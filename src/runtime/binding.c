@@ -100,14 +100,6 @@ static insitu_status bind_inputs(const insitu_context *context, binding *binding
     return INSITU_OK;
 }
 
-static insitu_status place_output(binding *binding, size_t bytes, size_t *out_place) {
-    size_t place = binding->output_bytes, rounded;
-    if (!checked_size_add(bytes, ARENA_ALIGNMENT, &rounded)) return INSITU_NOMEM;
-    rounded -= bytes % ARENA_ALIGNMENT;
-    *out_place = place;
-    return checked_size_add(place, rounded, &binding->output_bytes) ? INSITU_OK : INSITU_NOMEM;
-}
-
 static insitu_status bind_outputs(const insitu_context *context, binding *binding, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     TRY(arena_array(&binding->arena, plan->output_count, sizeof(*binding->outputs), &binding->outputs));
@@ -115,7 +107,6 @@ static insitu_status bind_outputs(const insitu_context *context, binding *bindin
         binding_output *row = &binding->outputs[i];
         if (context->outputs[i].item != NONE) continue;
         TRY(context_evaluate_output(context, i, row, diag));
-        TRY(place_output(binding, row->bytes, &row->place));
     }
     return INSITU_OK;
 }

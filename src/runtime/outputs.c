@@ -43,7 +43,7 @@ insitu_status context_check_target(const insitu_context *context, uint32_t index
 
 static uint8_t *own_memory(const insitu_context *context, uint32_t index) {
     const context_output *output = &context->outputs[index];
-    return output->memory.data ? output->memory.data : context->output.data + output->row->place;
+    return output->memory.data ? output->memory.data : context->output.data + output->place;
 }
 
 /* An output is computed in the caller's memory if that is laid out as the program lays it out, without holes, and this is
@@ -56,6 +56,20 @@ static bool is_direct(const insitu_context *context, uint32_t index) {
     return target->is_bound && is_own(context->engine->plan, index) && layout->offset == 0 &&
            layout->extent == layout->bytes && row->storage_bytes == layout->bytes &&
            same_strides(layout->rank, layout->sizes, target->strides, layout->strides);
+}
+
+insitu_status context_reserve_outputs(insitu_context *context, insitu_diag *diag) {
+    size_t total = 0, end;
+    for (uint32_t i = 0; i < context->engine->plan->output_count; i++) {
+        context_output *output = &context->outputs[i];
+        output->place = 0;
+        if (!output->row || is_direct(context, i)) continue;
+        output->place = total;
+        if (!checked_size_add(total, output->row->bytes, &end) || !checked_size_add(end, ARENA_ALIGNMENT - 1, &end))
+            FAIL(diag, INSITU_NOMEM, "out of memory: the call's outputs are too large");
+        total = end - end % ARENA_ALIGNMENT;
+    }
+    return memory_grow(&context->output, total, diag);
 }
 
 void *context_output_base(const insitu_context *context, uint32_t index) {
@@ -83,7 +97,7 @@ static insitu_status decide_output(insitu_context *context, uint32_t index, insi
     TRY(context_evaluate_output(context, index, &output->late, diag));
     output->row = &output->late;
     TRY(context_check_target(context, index, diag));
-    TRY(memory_grow(&output->memory, output->late.bytes, diag));
+    if (!is_direct(context, index)) TRY(memory_grow(&output->memory, output->late.bytes, diag));
     if (!is_own(plan, index) || output->storage_item != output->item) return INSITU_OK;
     void *base = context_output_base(context, index);
     context->bases[plan->outputs[index].operand.storage] = base;

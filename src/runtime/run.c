@@ -1,6 +1,6 @@
 /* One call: bind, check everything, take the state, run, hand out the outputs. Up to the backend's run nothing of the
  * caller's is written, and what is written before a check that is decided later is saved and put back, so a call that
- * fails has changed nothing. With bindings that were seen before, nothing is allocated.
+ * fails has changed nothing. With sizes that were seen before, nothing is allocated, but for an output that was bound then.
  *
  * The steps run from one item step to the next: there the value is read, and the positions that depend on it are set.
  * Where a segment ends, what the next one's sizes decide follows: its binding and its memory. */
@@ -261,7 +261,7 @@ static insitu_status run_locked(insitu_context *context, insitu_state *state, in
     TRY(context_check_overlap(context, state, diag));
     binding *first = context->segments[0].current;
     TRY(reserve_segment(context, 0, diag));
-    TRY(memory_grow(&context->output, first->output_bytes, diag));
+    TRY(context_reserve_outputs(context, diag));
     TRY(context_decide_outputs(context, NONE, diag));
     TRY(reserve_inputs(context, first, diag));
     return execute(context, state, diag);

@@ -69,7 +69,6 @@ typedef struct binding_output {
     layout layout;
     size_t storage_bytes; /* of the storage that it lies in */
     size_t bytes;         /* of memory that it needs if the caller gives none */
-    size_t place;         /* in the context's output memory */
     sym_value number;
 } binding_output;
 
@@ -95,7 +94,7 @@ typedef struct binding {
     bound_plan bound, restores;
     state_writes writes;
     void *prepared, *prepared_restores;
-    size_t workspace_bytes, arena_bytes, output_bytes;
+    size_t workspace_bytes, arena_bytes;
     insitu_run_stats totals; /* sums of the steps' counters */
     uint64_t last_used;
 } binding;
@@ -119,6 +118,7 @@ typedef struct context_output {
     uint32_t item;                              /* the last item step whose value it needs; NONE */
     uint32_t storage_item;                      /* the same of the size of its own storage; NONE too if it has none */
     const binding_output *row;                  /* of the running call; NULL before that step */
+    size_t place;                               /* in the context's memory for outputs */
     binding_output late;                        /* what row points to if there is such a step, */
     grown_memory memory;                        /* and its memory; of any output that is preallocated */
 } context_output;
@@ -207,6 +207,8 @@ MUST_CHECK insitu_status context_decide_outputs(insitu_context *context, uint32_
 /* The sizes that a bound output must have. Errors: SHAPE. */
 MUST_CHECK insitu_status context_check_target(const insitu_context *context, uint32_t index, insitu_diag *diag);
 /* Where an OUTPUT storage lies in this call. */
+/* Memory for the outputs that are known before the call, and that are not computed where the caller wants them. */
+MUST_CHECK insitu_status context_reserve_outputs(insitu_context *context, insitu_diag *diag);
 void *context_output_base(const insitu_context *context, uint32_t index);
 /* After the last step. */
 void context_finish_output(insitu_context *context, const insitu_state *state, uint32_t index);

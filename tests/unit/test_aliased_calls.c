@@ -46,6 +46,42 @@ static const void *doubled(fixture *f, float *x, int64_t size) {
     return data_of(&out);
 }
 
+/* An output that is computed where the caller wants it takes no memory of the context's; unbound it does. */
+static void bound_outputs_take_no_memory(void **state) {
+    (void)state;
+    enum { SIZE = 1 << 20 };
+    fixture f;
+    open_text(&f, "network\n"
+                  "input \"x\" = %x: f32[1048576]\n"
+                  "%y: f32[1048576] = binary(%x, %x) {op=add}\n"
+                  "%z: f32[1] = slice(%y) {dim=0, end=1, start=0, step=1}\n"
+                  "%one: f32[1] = binary(%z, %z) {op=add}\n"
+                  "output \"y\" = %y\n"
+                  "output \"one\" = %one\n");
+    float *x = calloc(SIZE, sizeof(*x)), *y = calloc(SIZE, sizeof(*y));
+    assert_true(x && y);
+    x[0] = x[SIZE - 1] = 3;
+    int64_t size = SIZE;
+    const insitu_tensor target = tensor_of(y, INSITU_DTYPE_F32, 1, &size);
+    allocation_count allocations = {0};
+    set(&f, "x", x);
+    must(&f, insitu_context_set_output(f.context, 0, &target, &f.diag));
+    count_allocations(&allocations);
+    run(&f);
+    memory_set_hooks(NULL);
+    assert_true(allocations.largest < SIZE);
+    assert_true(y[0] == 6 && y[SIZE - 1] == 6 && number_of(&f, 1) == 12);
+    must(&f, insitu_context_set_output(f.context, 0, NULL, &f.diag));
+    run(&f);
+    insitu_tensor unbound = output_of(&f, 0);
+    assert_ptr_not_equal(data_of(&unbound), y);
+    assert_memory_equal(data_of(&unbound), y, SIZE * sizeof(*y));
+    assert_true(number_of(&f, 1) == 12);
+    close_fixture(&f);
+    free(x);
+    free(y);
+}
+
 /* The largest size is allocated for, so a result has its address when it grows, too. */
 static void the_largest_sizes_are_allocated_for(void **state) {
     (void)state;
@@ -327,6 +363,7 @@ int main(void) {
         ROW("row 41: preallocated outputs have one address in all calls where nothing is aliased",
             outputs_may_be_allocated_before),
         cmocka_unit_test(the_largest_sizes_are_allocated_for),
+        cmocka_unit_test(bound_outputs_take_no_memory),
         ROW("row 43: an output whose size the call decides works beside an alias, and can't be one",
             decided_outputs_are_no_aliases),
         cmocka_unit_test(sizes_must_be_known_to_be_the_same),
