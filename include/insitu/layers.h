@@ -5,7 +5,7 @@
  * way: expand and cast are layers. Dimensions count from 0, and are never negative. x (A,B) below says that x has two
  * dimensions of sizes A and B; r is the result. "Floats" are f16, bf16, f32, f64 and, where it is said, complex numbers;
  * but no kernel computes with those yet, nor with floats of 8 bits, so that a network that does is refused when it is
- * compiled. They are moved, indexed, updated, and seen as other dtypes.
+ * compiled. They are moved, indexed, updated, and seen as other dtypes; floats of 8 bits are cast, too.
  *
  * What each can fail with, beside what it says itself: ARG (a value that is none of the network's, a dtype that the layer
  * does not take, two dtypes where one is needed, an attribute out of its range, an op that is not there), SHAPE (a rank or

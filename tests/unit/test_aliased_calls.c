@@ -214,6 +214,28 @@ static void shorter_tensors_are_refused(void **state) {
     close_fixture(&f);
 }
 
+/* An output's elements have a place each; those of an input that is read may share theirs. */
+static void elements_of_outputs_are_apart(void **state) {
+    (void)state;
+    fixture f;
+    open_fixture(&f, "returned_twice.train.pt2", NULL);
+    float x[4] = {1, 2, 3, 4}, y = 5, kept[7] = {0};
+    int64_t four = 4, none = 0, two = 2;
+    insitu_tensor repeated = tensor_of(&y, INSITU_DTYPE_F32, 1, &four),
+                  target = tensor_of(kept, INSITU_DTYPE_F32, 1, &four);
+    repeated.strides = &none;
+    target.strides = &none;
+    set(&f, "x", x);
+    must(&f, try_set(&f, "y", &repeated));
+    must_fail(&f, insitu_context_set_output(f.context, 0, &target, &f.diag), INSITU_SHAPE,
+              "output 'output.0' has stride 0 in dimension 0: its elements would share memory");
+    target.strides = &two;
+    must(&f, insitu_context_set_output(f.context, 0, &target, &f.diag));
+    run(&f);
+    for (int i = 0; i < 7; i++) assert_true(kept[i] == (i % 2 ? 0 : x[i / 2] + 5));
+    close_fixture(&f);
+}
+
 static void unbound_inputs_are_named(void **state) {
     (void)state;
     fixture f;
@@ -362,13 +384,16 @@ int main(void) {
             aliases_rule_that_out),
         ROW("row 41: preallocated outputs have one address in all calls where nothing is aliased",
             outputs_may_be_allocated_before),
-        cmocka_unit_test(the_largest_sizes_are_allocated_for),
+        ROW("row 41: the largest sizes are allocated for, and a size without a limit is refused",
+            the_largest_sizes_are_allocated_for),
         cmocka_unit_test(bound_outputs_take_no_memory),
         ROW("row 43: an output whose size the call decides works beside an alias, and can't be one",
             decided_outputs_are_no_aliases),
-        cmocka_unit_test(sizes_must_be_known_to_be_the_same),
+        ROW("row 43: an alias of sizes that need not be the same is refused with both",
+            sizes_must_be_known_to_be_the_same),
         ROW("row 44: a tensor of other sizes than the alias needs is refused with both, and nothing is written",
             shorter_tensors_are_refused),
+        cmocka_unit_test(elements_of_outputs_are_apart),
         ROW("row 45: a call without the cache is refused with its name", unbound_inputs_are_named),
         ROW("row 48: a tensor without elements needs no memory", empty_inputs_need_no_memory),
         ROW("row 51: of two calls at once on one state or module one is refused, and so is every verb",

@@ -117,8 +117,15 @@ static void targets_without_aliases_refuse(void **state) {
     options.mutated_inputs = &row;
     options.mutated_input_count = 1;
     expect_refusal("returned_twice.train.pt2", &options, INSITU_UNSUPPORTED, "so 'x' can't be written in place there");
-    options.device = "abacus";
-    expect_refusal("returned_twice.train.pt2", &options, INSITU_ARG, "unknown device 'abacus': cpu is known");
+    options.device = "cuda:1";
+    expect_refusal("returned_twice.train.pt2", &options, INSITU_UNSUPPORTED, "does not compile for device 'cuda'");
+    static const char *const unknown[] = {"abacus", "", "cpu:1", "cpu:", "cuda:", "cuda:x", "CPU", "cpus"};
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+        char sentence[64];
+        snprintf(sentence, sizeof(sentence), "unknown device '%s': cpu is known", unknown[i]);
+        options.device = unknown[i];
+        expect_refusal("returned_twice.train.pt2", &options, INSITU_ARG, sentence);
+    }
 }
 
 /* ---- what a compilation makes ---- */

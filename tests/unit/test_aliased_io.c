@@ -589,8 +589,8 @@ static void other_memory_gets_the_bytes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         ROW("row 1: a caller's cache is written where it lies, only the rows that change", written_where_it_lies),
-        ROW("row 2: calls allocate nothing, and there is no second cache", nothing_is_allocated),
-        cmocka_unit_test(no_second_cache_is_made),
+        ROW("row 2: calls allocate nothing", nothing_is_allocated),
+        ROW("row 2: nothing of the cache's size is ever allocated", no_second_cache_is_made),
         ROW("row 3: calls on one tensor see each other's writes, at one address", calls_see_each_others_writes),
         ROW("row 4: two caches are two aliases, each of its own input", two_caches_are_two_aliases),
         ROW("row 5: the results are the program's own; new values of inputs are not among them",

@@ -119,6 +119,43 @@ static void zeros_have_no_buffer(void **state) {
     insitu_engine_destroy(engine);
 }
 
+static void expect_names(built *b, insitu_state_owner owner, int32_t states, int32_t count,
+                         const char *const *buffers) {
+    insitu_engine *engine = compile_for(b, owner);
+    assert_int_equal(insitu_engine_state_count(engine), states);
+    assert_int_equal(insitu_engine_buffer_count(engine), count);
+    for (int32_t i = 0; i < count; i++) {
+        const char *name;
+        insitu_tensor tensor;
+        must(b, insitu_engine_buffer(engine, i, &name, &tensor, &b->diag));
+        assert_string_equal(name, buffers[i]);
+        assert_true(((float *)tensor.data)[1] == 7);
+    }
+    insitu_engine_destroy(engine);
+}
+
+/* Two names of one memory, which is written by one of them: in the caller's hands it is one tensor, and nothing says that
+ * the other name still has its initial value. */
+static void a_second_name_goes_with_the_first(void **state) {
+    static const char text[] = "network\n"
+                               "record \"r\": f32, 8 bytes\n"
+                               "input \"x\" = %x: f32[2]\n"
+                               "state \"first\" = %first: f32[2] of record 0\n"
+                               "state \"second\" = %second: f32[2] of record 0\n"
+                               "%y: f32[2] = binary(%first, %x) {op=add}\n"
+                               "output \"y\" = %y\n"
+                               "next \"first\" = %y\n";
+    static const float values[] = {3, 7};
+    static const char *const lifted[] = {"buf_first"}, *const frozen[] = {"first", "second"};
+    built *b = *state;
+    close_network(b);
+    must(b, insitu_network_parse(text, &b->network, &b->diag));
+    must(b, insitu_network_set_record(b->network, 0, values, sizeof(values), &b->diag));
+    expect_names(b, INSITU_STATE_OWNED, 2, 0, NULL);
+    expect_names(b, INSITU_STATE_CALLER, 0, 1, lifted);
+    expect_names(b, INSITU_STATE_FROZEN, 0, 2, frozen);
+}
+
 /* The caller's tensor tells a size that nobody tells in a frozen engine. */
 static void a_size_must_be_told(void **state) {
     built *b = *state;
@@ -137,9 +174,8 @@ static void a_size_must_be_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        CASE(zeros_of_fixed_sizes),
-        CASE(zeros_of_open_sizes),
-        CASE(zeros_have_no_buffer),
+        CASE(zeros_of_fixed_sizes), CASE(zeros_of_open_sizes),
+        CASE(zeros_have_no_buffer), CASE(a_second_name_goes_with_the_first),
         CASE(a_size_must_be_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
