@@ -177,8 +177,16 @@ static void check_user_index(const checker *checker, const bitset *seen, int32_t
         bitset_add((bitset *)(uintptr_t)seen, (uint32_t)user_index);
 }
 
+/* What may outlive a call is known by its name in the module. */
+static insitu_status check_stored_name(const checker *checker, map *names, const graph_input *input) {
+    if (input->kind != INPUT_BUFFER && input->kind != INPUT_CONSTANT) return INSITU_OK;
+    if (map_find(names, input->fqn) != NONE) fault(checker, "another input is '%s' too", input->fqn);
+    return map_set(names, checker->scratch, input->fqn, 0);
+}
+
 static insitu_status check_inputs(checker *checker) {
     const graph *graph = checker->graph;
+    map names = {0};
     bitset seen;
     TRY(bitset_create(checker->scratch, graph->input_count, &seen));
     for (uint32_t i = 0; i < graph->input_count; i++) {
@@ -199,6 +207,7 @@ static insitu_status check_inputs(checker *checker) {
         else
             check_user_index(checker, &seen, input->user_index);
         if (input->kind != INPUT_USER && input->user_index != -1) fault(checker, "a stored input is a user's too");
+        TRY(check_stored_name(checker, &names, input));
     }
     return INSITU_OK;
 }

@@ -297,6 +297,9 @@ static void test_verify_faults_of_text(void **state) {
         {"input %x: f32[1] user 1", "input 'x': it has no position"},
         {"input %x: f32[-1] user 0", "value 'x': a size is negative"},
         {"input %x: f32[1] buffer \"x\"", "input 'x': it has no weight"},
+        {"record \"r\": f32 8 bytes\n weight \"a\": f32[1] record 0\n weight \"b\": f32[1]+1 record 0\n"
+         " input %x: f32[1] buffer \"c\" weight 0\n input %y: f32[1]+1 constant \"c\" weight 1",
+         "input 'y': another input is 'c' too"},
         {"weight \"x\": f32[1] record 0", "weight 'x': it has no record"},
         {"record \"x\": f32 4 bytes\n weight \"x\": f32[2] record 0", "it needs 8 bytes, and its record has 4"},
         {"symbol s: int [0,1]\n weight \"x\": f32[s]", "are not constants"},
