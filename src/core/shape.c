@@ -127,11 +127,9 @@ void type_print(const sym_pool *pool, const tensor_type *type, text *out) {
     text_printf(out, "%s", dtype_name(type->dtype));
     shape_print(pool, &type->shape, out);
     if (!has_dense_strides(pool, type)) print_list(pool, type->strides, type->shape.rank, "{}", out);
-    if (sym_constant(pool, type->offset, &offset)) {
-        if (offset != 0) text_printf(out, "+%lld", (long long)offset);
-        return;
-    }
-    bool atom = sym_op_of(pool, type->offset) == SYM_SYMBOL;
+    bool is_constant = sym_constant(pool, type->offset, &offset);
+    if (is_constant && offset == 0) return;
+    bool atom = is_constant ? offset > 0 : sym_op_of(pool, type->offset) == SYM_SYMBOL;
     text_printf(out, atom ? "+" : "+(");
     sym_print(pool, type->offset, out);
     if (!atom) text_printf(out, ")");

@@ -58,7 +58,12 @@ static bool check_type(const checker *checker, const tensor_type *type) {
         fault(checker, "its type has no such dtype or rank");
         return false;
     }
+    int64_t offset;
     bool good = check_sym(checker, type->offset, SYM_KIND_INT, "its offset");
+    if (good && sym_constant(checker->graph->symbols, type->offset, &offset) && offset < 0) {
+        fault(checker, "its offset is negative");
+        good = false;
+    }
     for (uint32_t i = 0; i < type->shape.rank; i++) {
         int64_t size;
         good = check_sym(checker, type->shape.sizes[i], SYM_KIND_INT, "a size") && good;

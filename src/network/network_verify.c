@@ -52,6 +52,17 @@ static void check_constant_sizes(checker *c, tensor_id tensor) {
     }
 }
 
+/* Nothing is stored backwards, or before the beginning of its memory. offset NULL: it begins there. */
+static void check_layout(checker *c, tensor_id tensor, const sym *strides, const sym *offset) {
+    if (!exists(c, tensor)) return;
+    const network_tensor *checked = network_tensor_of(c->network, tensor);
+    int64_t least, most = 0;
+    for (uint32_t i = 0; i < checked->shape.rank && most >= 0; i++)
+        sym_range(&c->network->symbols, strides[i], &least, &most);
+    if (most >= 0 && offset) sym_range(&c->network->symbols, *offset, &least, &most);
+    if (most < 0) fault(c, "%%%s has a negative stride or offset", checked->name);
+}
+
 /* Sizes that vary are symbols, which whoever creates a state chooses; there is no initial value then. */
 static void check_state_sizes(checker *c, const network_state *state) {
     if (!exists(c, state->tensor)) return;
@@ -103,6 +114,7 @@ static void check_rows(checker *c) {
         if (is_tensor + input->is_scalar + input->is_none != 1) fault(c, "input '%s' must be one thing", input->name);
         if (is_tensor) check_owner(c, input->tensor, TENSOR_INPUT, i, "input");
         if (is_tensor) check_given_sizes(c, input->tensor);
+        if (is_tensor) check_layout(c, input->tensor, input->strides, NULL);
         if (input->is_scalar && input->dtype != DTYPE_I64 && input->dtype != DTYPE_F64 && input->dtype != DTYPE_BOOL) {
             fault(c, "input '%s' is a number of dtype %s", input->name, dtype_name(input->dtype));
         }
@@ -111,12 +123,14 @@ static void check_rows(checker *c) {
         check_owner(c, network->states[i].tensor, TENSOR_STATE, i, "state");
         check_state_sizes(c, &network->states[i]);
         check_given_sizes(c, network->states[i].tensor);
+        check_layout(c, network->states[i].tensor, network->states[i].strides, &network->states[i].offset);
         check_record(c, network->states[i].record, "state", i);
         check_saved_name(c, &names, network->states[i].name);
     }
     for (uint32_t i = 0; i < network->constant_count; i++) {
         check_owner(c, network->constants[i].tensor, TENSOR_CONSTANT, i, "constant");
         check_constant_sizes(c, network->constants[i].tensor);
+        check_layout(c, network->constants[i].tensor, network->constants[i].strides, &network->constants[i].offset);
         check_record(c, network->constants[i].record, "constant", i);
     }
     for (uint32_t i = 0; i < network->buffer_count; i++) {

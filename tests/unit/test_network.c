@@ -228,6 +228,31 @@ static void the_verifier_counts_all_faults(void **state) {
     network_destroy(network);
 }
 
+static void memory_begins_where_it_begins(void **state) {
+    (void)state;
+    static const char *const rows[] = {
+        "input \"a\" = %a: f32[2]{-1}\n",
+        "symbol n: int in 2..8\ninput \"a\" = %a: f32[n,2]{-n,1}\n",
+        "state \"a\" = %a: f32[2]+(-4) of zeros\n",
+        "state \"a\" = %a: f32[2]{-2} of zeros\n",
+        "record \"w\": f32, 8 bytes\nconstant %a: f32[2]+(-1) of record 0\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        network *network = NULL;
+        char text[256];
+        insitu_diag diag;
+        insitu_diag_init(&diag);
+        snprintf(text, sizeof text,
+                 "network\n%s%%b: f32[] = fill() {dtype=f32, sizes=[], value=1}\noutput \"o\" = %%b\n", rows[i]);
+        insitu_status status = network_parse(text, &network, &diag);
+        if (status == INSITU_OK) status = network_verify(network, &diag);
+        assert_int_equal(status, INSITU_FORMAT);
+        if (!strstr(diag.message, "%a has a negative stride or offset")) fail_msg("%s", diag.message);
+        insitu_diag_release(&diag);
+        network_destroy(network);
+    }
+}
+
 static void dead_layers_constants_and_records_go(void **state) {
     (void)state;
     network *network = parsed("network\n"
@@ -402,6 +427,7 @@ int main(void) {
         cmocka_unit_test(sizes_that_cannot_be_compared_become_assertions),
         cmocka_unit_test(results_get_names_of_their_own),
         cmocka_unit_test(the_verifier_counts_all_faults),
+        cmocka_unit_test(memory_begins_where_it_begins),
         cmocka_unit_test(dead_layers_constants_and_records_go),
         cmocka_unit_test(a_slice_of_a_concat_becomes_a_shift),
         cmocka_unit_test(only_constants_are_folded),

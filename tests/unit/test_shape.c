@@ -53,6 +53,8 @@ static void test_types(void **state) {
     prints(pool, "f32[3,2]", "f32[3,2]");
     prints(pool, "f32[3,2]{2,1}", "f32[3,2]");
     prints(pool, "f32[3, 2]{1, 3}+1", "f32[3,2]{1,3}+1");
+    prints(pool, "f32[4]+(4*-1)", "f32[4]+(-4)"); /* no such tensor exists, which the verifiers say */
+    prints(pool, "f32[4]+(2 - 2)", "f32[4]");
     prints(pool, "f32[1,2]{7,1}", "f32[1,2]{7,1}"); /* printed exactly, size 1 or not */
     prints(pool, "bf16[2,0,3]{3,3,1}", "bf16[2,0,3]");
     prints(pool, "bf16[2,0,3]{0,3,1}", "bf16[2,0,3]{0,3,1}");
