@@ -53,25 +53,24 @@ static bool check_sym(const checker *checker, sym expr, sym_kind kind, const cha
     return false;
 }
 
+/* An integer that may be 0 or more. */
+static bool check_count(const checker *checker, sym expr, const char *what) {
+    int64_t least, most;
+    if (!check_sym(checker, expr, SYM_KIND_INT, what)) return false;
+    sym_range(checker->graph->symbols, expr, &least, &most);
+    if (most < 0) fault(checker, "%s is negative", what);
+    return most >= 0;
+}
+
 static bool check_type(const checker *checker, const tensor_type *type) {
     if (type->dtype >= DTYPE_COUNT || type->shape.rank > MAX_RANK) {
         fault(checker, "its type has no such dtype or rank");
         return false;
     }
-    int64_t offset;
-    bool good = check_sym(checker, type->offset, SYM_KIND_INT, "its offset");
-    if (good && sym_constant(checker->graph->symbols, type->offset, &offset) && offset < 0) {
-        fault(checker, "its offset is negative");
-        good = false;
-    }
+    bool good = check_count(checker, type->offset, "its offset");
     for (uint32_t i = 0; i < type->shape.rank; i++) {
-        int64_t size;
-        good = check_sym(checker, type->shape.sizes[i], SYM_KIND_INT, "a size") && good;
-        good = check_sym(checker, type->strides[i], SYM_KIND_INT, "a stride") && good;
-        if (good && sym_constant(checker->graph->symbols, type->shape.sizes[i], &size) && size < 0) {
-            fault(checker, "a size is negative");
-            good = false;
-        }
+        good = check_count(checker, type->shape.sizes[i], "a size") && good;
+        good = check_count(checker, type->strides[i], "a stride") && good;
     }
     return good;
 }

@@ -297,6 +297,9 @@ static void test_verify_faults_of_text(void **state) {
         {"input %x: f32[1] user 1", "input 'x': it has no position"},
         {"input %x: f32[-1] user 0", "value 'x': a size is negative"},
         {"input %x: f32[1]+(-4) user 0", "value 'x': its offset is negative"},
+        {"input %x: f32[2]{-1} user 0", "value 'x': a stride is negative"},
+        {"symbol s0: int [1,9]\n input %x: f32[s0,2]{-s0,1} user 0", "value 'x': a stride is negative"},
+        {"symbol s0: int [1,9]\n input %x: f32[-s0] user 0", "value 'x': a size is negative"},
         {"input %x: f32[1] buffer \"x\"", "input 'x': it has no weight"},
         {"record \"r\": f32 8 bytes\n weight \"a\": f32[1] record 0\n weight \"b\": f32[1]+1 record 0\n"
          " input %x: f32[1] buffer \"c\" weight 0\n input %y: f32[1]+1 constant \"c\" weight 1",
