@@ -78,9 +78,13 @@ static insitu_status sink_updates(network *network, insitu_diag *diag) {
     return network_sink_updates(network, &changed, diag);
 }
 static const network_pass network_passes[] = {
-    {"recognise_runs", network_recognise_runs},       {"compute_parts", network_compute_parts},
-    {"recognise_shifts", network_recognise_shifts},   {"sink_updates", sink_updates},
-    {"view_idle_updates", network_view_idle_updates}, {"remove_dead", network_remove_dead},
+    {"recognise_runs", network_recognise_runs},
+    {"recognise_masks", network_recognise_masks},
+    {"compute_parts", network_compute_parts},
+    {"recognise_shifts", network_recognise_shifts},
+    {"sink_updates", sink_updates},
+    {"view_idle_updates", network_view_idle_updates},
+    {"remove_dead", network_remove_dead},
 };
 
 static insitu_status run_network_pass(const char *source, const char *name, text *out, insitu_diag *diag) {
