@@ -99,6 +99,13 @@ insitu_status place_at(planner *planner, tensor_id tensor, const plan_operand *t
 
 /* ---- pulling in what a tensor is made of ---- */
 
+/* What may be set aside so that an operand is made in its part: no more than is copied if it is made elsewhere. */
+static int64_t part_limit(planner *planner, const layer *layer, const tensor_type *part) {
+    int64_t bytes;
+    if (layer->kind != LAYER_CONCAT && !layer->assembles) return 0; /* an update stores what it is given */
+    return sym_constant(planner->pool, layout_bytes(planner->pool, part), &bytes) ? bytes : INT64_MAX;
+}
+
 static insitu_status pull_part(planner *planner, uint32_t index, uint32_t operand, const plan_operand *place,
                                uint32_t depth) {
     const layer *layer = planner_layer(planner, index);
@@ -108,11 +115,13 @@ static insitu_status pull_part(planner *planner, uint32_t index, uint32_t operan
     bool done;
     if (!layout_part(planner->pool, planner->network, layer, operand, &place->type, &part.type)) return INSITU_OK;
     if (layer->kind == LAYER_AS_STRIDED_UPDATE && !layout_is_apart(planner->pool, &part.type)) return INSITU_OK;
+    const set_asides before = planner_set_asides(planner);
     plan_mark mark = planner_mark(planner);
     TRY(planner_set(planner, in_part, true));
     TRY(place_at_depth(planner, layer->operands[operand], &part, depth + 1, &done, &ignored));
     /* A source that lay there before is read by nobody now: what else it takes part in must still hold. */
     if (done) TRY(conflicts_check(planner, place->storage, &done, &ignored));
+    if (done) done = planner_set_aside_since(planner, before) <= part_limit(planner, layer, &part.type);
     if (!done) {
         uint32_t root = planner_tensor(planner, layer->operands[operand])->root.index;
         planner_undo(planner, mark);
