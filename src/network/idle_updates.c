@@ -21,10 +21,7 @@ static bool same_attr(attr a, attr b) {
 static bool is_idle(const network *network, const layer *update) {
     const layer_kind kind = view_of(update->kind);
     if (kind == LAYER_KIND_COUNT) return false;
-    const layer *view, *reshape;
-    tensor_id source = update->operands[1];
-    while ((reshape = network_maker_of(network, source, LAYER_RESHAPE))) source = reshape->operands[0];
-    view = network_maker_of(network, source, kind);
+    const layer *view = network_maker_of(network, network_before_reshapes(network, update->operands[1]), kind);
     if (!view || view->operands[0].index != update->operands[0].index) return false;
     const layer_info *info = layer_info_of(update->kind);
     for (uint32_t i = 0; i < info->attr_count; i++)

@@ -11,12 +11,6 @@ typedef struct stretch {
     bool value; /* of the mask, there; the other one elsewhere */
 } stretch;
 
-static tensor_id before_reshapes(const network *network, tensor_id tensor) {
-    const layer *reshape;
-    while ((reshape = network_maker_of(network, tensor, LAYER_RESHAPE))) tensor = reshape->operands[0];
-    return tensor;
-}
-
 /* The dimension along which the mask varies, and a vector of its values there. */
 static bool find_vector(const network *network, tensor_id mask, uint32_t *out_dim, tensor_id *out_vector) {
     const layer *expand = network_maker_of(network, mask, LAYER_EXPAND);
@@ -28,29 +22,8 @@ static bool find_vector(const network *network, tensor_id mask, uint32_t *out_di
         *out_dim = i;
         varying++;
     }
-    *out_vector = before_reshapes(network, mask);
+    *out_vector = network_before_reshapes(network, mask);
     return varying == 1;
-}
-
-/* The bytes of a dense vector of bools; NULL. */
-static const uint8_t *read_bools(const network *network, tensor_id vector, int64_t *out_count) {
-    const network_tensor *tensor = network_tensor_of(network, vector);
-    if (tensor->role != TENSOR_CONSTANT || tensor->dtype != DTYPE_BOOL) return NULL;
-    const network_constant *constant = &network->constants[tensor->index];
-    int64_t stride = 1, offset;
-    for (uint32_t i = tensor->shape.rank; i-- > 0;) {
-        int64_t size, step;
-        if (!sym_constant(&network->symbols, tensor->shape.sizes[i], &size) || size < 1) return NULL;
-        if (!sym_constant(&network->symbols, constant->strides[i], &step) || (size > 1 && step != stride)) return NULL;
-        if (!checked_mul(stride, size, &stride)) return NULL;
-    }
-    if (constant->record == NONE || !sym_constant(&network->symbols, constant->offset, &offset) || offset < 0)
-        return NULL;
-    const weight_record *record = &network->records[constant->record];
-    if (!record->data || (uint64_t)offset > record->size || (uint64_t)stride > record->size - (uint64_t)offset)
-        return NULL;
-    *out_count = stride;
-    return record->data + offset;
 }
 
 /* Where the value lies, if that is one stretch and not everywhere. */
@@ -67,7 +40,7 @@ static bool find_value(const uint8_t *bools, int64_t count, bool value, int64_t 
 
 static bool find_constant(network *network, tensor_id vector, stretch *out) {
     int64_t count, start, end;
-    const uint8_t *bools = read_bools(network, vector, &count);
+    const uint8_t *bools = network_constant_elements(network, vector, &count);
     if (!bools) return false;
     out->value = find_value(bools, count, true, &start, &end);
     if (!out->value && !find_value(bools, count, false, &start, &end)) return false;
@@ -81,7 +54,7 @@ static bool find_position(network *network, tensor_id vector, stretch *out) {
     sym_pool *pool = &network->symbols;
     const layer *equal = network_maker_of(network, vector, LAYER_BINARY);
     if (!equal || equal->operand_count != 1 || layer_attr(equal, ATTR_OP).op != OP_EQ) return false;
-    const layer *iota = network_maker_of(network, before_reshapes(network, equal->operands[0]), LAYER_IOTA);
+    const layer *iota = network_maker_of(network, network_before_reshapes(network, equal->operands[0]), LAYER_IOTA);
     sym position = layer_attr(equal, ATTR_SCALAR).value, one = sym_int(pool, 1);
     int64_t start, step;
     if (!iota || sym_kind_of(pool, position) != SYM_KIND_INT) return false;

@@ -45,25 +45,6 @@ static bool add_position(runs *runs, int64_t position) {
     return true;
 }
 
-/* Of a dense constant. */
-static bool read_constant(const network *network, const network_constant *constant, positions *out) {
-    const network_tensor *tensor = network_tensor_of(network, constant->tensor);
-    int64_t stride = 1, offset = 0;
-    if (constant->record == NONE || (tensor->dtype != DTYPE_I64 && tensor->dtype != DTYPE_I32)) return false;
-    for (uint32_t i = tensor->shape.rank; i-- > 0;) {
-        int64_t size, step;
-        if (!sym_constant(&network->symbols, tensor->shape.sizes[i], &size) || size < 1) return false;
-        if (!sym_constant(&network->symbols, constant->strides[i], &step) || (size > 1 && step != stride)) return false;
-        stride *= size;
-    }
-    const weight_record *record = &network->records[constant->record];
-    size_t element = dtype_size(tensor->dtype);
-    if (!record->data || !sym_constant(&network->symbols, constant->offset, &offset) || offset < 0) return false;
-    if ((uint64_t)offset + (uint64_t)stride > record->size / element) return false;
-    *out = (positions){.count = stride, .data = record->data + (size_t)offset * element, .type = tensor->dtype};
-    return true;
-}
-
 static bool read_iota(const network *network, const layer *iota, positions *out) {
     sym size = layer_attr(iota, ATTR_SIZE).value, start = layer_attr(iota, ATTR_START).value;
     *out = (positions){.data = NULL};
@@ -75,10 +56,11 @@ static bool read_iota(const network *network, const layer *iota, positions *out)
 
 /* Of what lies behind copies of the same elements in other sizes. */
 static bool read_positions(const network *network, tensor_id tensor, positions *out) {
-    for (const layer *reshape; (reshape = network_maker_of(network, tensor, LAYER_RESHAPE));)
-        tensor = reshape->operands[0];
-    const network_tensor *made = network_tensor_of(network, tensor);
-    if (made->role == TENSOR_CONSTANT) return read_constant(network, &network->constants[made->index], out);
+    tensor = network_before_reshapes(network, tensor);
+    const dtype type = network_tensor_of(network, tensor)->dtype;
+    *out = (positions){.type = type};
+    if (type == DTYPE_I64 || type == DTYPE_I32) out->data = network_constant_elements(network, tensor, &out->count);
+    if (out->data) return true;
     const layer *iota = network_maker_of(network, tensor, LAYER_IOTA);
     return iota && read_iota(network, iota, out);
 }

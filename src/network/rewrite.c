@@ -1,5 +1,5 @@
-/* What passes over a network change: a layer's definition, under the name of its result; and where added layers stand. And
- * the passes that every network goes through. */
+/* What passes over a network change: a layer's definition, under the name of its result; and where added layers stand. What
+ * they ask of tensors. And the passes that every network goes through. */
 #include "network/network_int.h"
 #include <string.h>
 
@@ -46,6 +46,33 @@ insitu_status network_normalise(network *network, insitu_diag *diag) {
     TRY(network_compute_parts(network, diag));
     TRY(network_recognise_shifts(network, diag));
     return network_remove_dead(network, diag);
+}
+
+tensor_id network_before_reshapes(const network *network, tensor_id tensor) {
+    const layer *reshape;
+    while ((reshape = network_maker_of(network, tensor, LAYER_RESHAPE))) tensor = reshape->operands[0];
+    return tensor;
+}
+
+const uint8_t *network_constant_elements(const network *network, tensor_id tensor, int64_t *out_count) {
+    const network_tensor *shown = network_tensor_of(network, tensor);
+    if (shown->role != TENSOR_CONSTANT) return NULL;
+    const network_constant *constant = &network->constants[shown->index];
+    int64_t count = 1, offset;
+    for (uint32_t i = shown->shape.rank; i-- > 0;) {
+        int64_t size, stride;
+        if (!sym_constant(&network->symbols, shown->shape.sizes[i], &size) || size < 1) return NULL;
+        if (!sym_constant(&network->symbols, constant->strides[i], &stride) || (size > 1 && stride != count))
+            return NULL;
+        if (!checked_mul(count, size, &count)) return NULL;
+    }
+    if (constant->record == NONE || !sym_constant(&network->symbols, constant->offset, &offset) || offset < 0)
+        return NULL;
+    const weight_record *record = &network->records[constant->record];
+    const uint64_t held = record->size / dtype_size(shown->dtype);
+    if (!record->data || (uint64_t)offset > held || (uint64_t)count > held - (uint64_t)offset) return NULL;
+    *out_count = count;
+    return record->data + (size_t)offset * dtype_size(shown->dtype);
 }
 
 /* ---- undo ---- */

@@ -180,6 +180,17 @@ static plan *make_table_plan(void) {
     return plan;
 }
 
+/* An engine and a state of a network's text. */
+static void open_network(running *r, const char *source) {
+    insitu_network *network;
+    *r = (running){0};
+    insitu_diag_init(&r->diag);
+    must_run(r, insitu_network_parse(source, &network, &r->diag));
+    must_run(r, insitu_network_compile(network, NULL, &r->engine, &r->diag));
+    insitu_network_destroy(network);
+    must_run(r, insitu_state_create(r->engine, &r->state, &r->diag));
+}
+
 /* A caller's byte for true may be any but 0; a saved state is one that can be loaded. */
 static void other_bytes_for_true_are_saved_as_1(void **state) {
     (void)state;
@@ -187,15 +198,10 @@ static void other_bytes_for_true_are_saved_as_1(void **state) {
                                 "input \"x\" = %x: bool[2,2]\n"
                                 "state \"flags\" = %flags: bool[2,2] of zeros\n"
                                 "next \"flags\" = %x\n";
-    running r = {0};
-    insitu_network *network;
+    running r;
     uint8_t given[] = {0, 1, 2, 255}, read[4];
     int64_t sizes[] = {2, 2};
-    insitu_diag_init(&r.diag);
-    must_run(&r, insitu_network_parse(flags, &network, &r.diag));
-    must_run(&r, insitu_network_compile(network, NULL, &r.engine, &r.diag));
-    insitu_network_destroy(network);
-    must_run(&r, insitu_state_create(r.engine, &r.state, &r.diag));
+    open_network(&r, flags);
     must_run(&r, insitu_context_create(r.engine, &r.context, &r.diag));
     const insitu_tensor x = {
         .data = given, .device = {INSITU_DEVICE_CPU, 0}, .ndim = 2, .dtype = INSITU_DTYPE_BOOL, .shape = sizes};
@@ -218,13 +224,8 @@ static void reserved_names_are_refused(void **state) {
                                    "input \"x\" = %x: f32[2]\n"
                                    "state \"__metadata__\" = %kept: f32[2] of zeros\n"
                                    "next \"__metadata__\" = %x\n";
-    running r = {0};
-    insitu_network *network;
-    insitu_diag_init(&r.diag);
-    must_run(&r, insitu_network_parse(reserved, &network, &r.diag));
-    must_run(&r, insitu_network_compile(network, NULL, &r.engine, &r.diag));
-    insitu_network_destroy(network);
-    must_run(&r, insitu_state_create(r.engine, &r.state, &r.diag));
+    running r;
+    open_network(&r, reserved);
     write_file("old", 3);
     must_fail(&r, insitu_state_save(r.state, path, &r.diag), INSITU_UNSUPPORTED, "'__metadata__'");
     size_t size;
