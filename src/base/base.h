@@ -3,6 +3,7 @@
 #ifndef BASE_H
 #define BASE_H
 
+#include <fenv.h>
 #include <insitu/status.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -141,6 +142,14 @@ MUST_CHECK insitu_status file_replace(const char *path, const file_part *parts, 
 /* The same to a path that a user has named: a link to a file stands for that file; a device or a pipe is written to, and
  * waited for as open(2) does. */
 MUST_CHECK insitu_status file_write(const char *path, const file_part *parts, size_t count, insitu_diag *diag);
+
+/* ---- the floating-point environment: a function that computes enters the default one and leaves it again ---- */
+typedef struct float_mode {
+    bool is_changed;
+    fenv_t saved;
+} float_mode;
+void float_mode_enter(float_mode *out_mode);
+void float_mode_leave(const float_mode *mode);
 
 /* ---- switches: environment variables, read once; the one table is switches.def ---- */
 typedef enum switch_id {

@@ -15,7 +15,10 @@ struct insitu_program {
 static insitu_status open_program(file_map *map, insitu_program **out_program, insitu_diag *diag) {
     insitu_program *program = memory_alloc(sizeof(*program));
     if (!program) return INSITU_NOMEM;
+    float_mode mode;
+    float_mode_enter(&mode);
     insitu_status status = archive_open(map, &program->archive, diag);
+    float_mode_leave(&mode);
     if (status != INSITU_OK) {
         memory_free(program);
         return status;
@@ -235,8 +238,11 @@ insitu_status insitu_program_compile(const insitu_program *program, const insitu
     if (!program || !out_engine) FAIL(diag, INSITU_ARG, "insitu_program_compile needs a program and out_engine");
     insitu_compile_options known;
     TRY(read_options(options, &known, diag));
+    float_mode mode;
+    float_mode_enter(&mode);
     insitu_status status = known.cache_dir ? compile_cached(program->archive, &known, out_engine, diag)
                                            : compile(program->archive, &known, out_engine, diag);
+    float_mode_leave(&mode);
     return diag_complete(diag, status);
 }
 
@@ -247,7 +253,10 @@ insitu_status insitu_network_import(const insitu_program *program, const insitu_
     insitu_compile_options known;
     network *network;
     TRY(read_options(options, &known, diag));
+    float_mode mode;
+    float_mode_enter(&mode);
     insitu_status status = make_network(program->archive, &known, &network, diag);
+    float_mode_leave(&mode);
     if (status == INSITU_OK) status = builder_wrap(network, program->archive->map, out_network);
     return diag_complete(diag, status);
 }
@@ -286,5 +295,9 @@ insitu_status insitu_network_compile(const insitu_network *network, const insitu
     if (!network || !out_engine) FAIL(diag, INSITU_ARG, "insitu_network_compile needs a network and out_engine");
     insitu_compile_options known;
     TRY(read_options(options, &known, diag));
-    return diag_complete(diag, compile_copy(network, &known, out_engine, diag));
+    float_mode mode;
+    float_mode_enter(&mode);
+    insitu_status status = compile_copy(network, &known, out_engine, diag);
+    float_mode_leave(&mode);
+    return diag_complete(diag, status);
 }

@@ -129,7 +129,8 @@ static insitu_status run_plan(evaluation *evaluation, const bound_plan *bound, v
     const backend *backend = backend_cpu();
     void *prepared = NULL;
     size_t workspace_bytes = 0;
-    insitu_status status = backend->prepare(bound, &evaluation->arena, &prepared, &workspace_bytes, evaluation->diag);
+    insitu_status status =
+        backend->prepare(bound, 1, &evaluation->arena, &prepared, &workspace_bytes, evaluation->diag);
     if (status == INSITU_OK) {
         evaluation->workspace = memory_alloc_aligned(workspace_bytes, ARENA_ALIGNMENT);
         status = evaluation->workspace ? run_prepared(evaluation, backend, prepared, bases) : INSITU_NOMEM;

@@ -97,11 +97,18 @@ typedef struct backend {
     const char *name; /* "cpu" */
     /* A kernel that runs on every machine takes the step's layer with these dtypes. */
     bool (*takes)(const plan_step *step);
-    /* Chooses kernels and lays out the run. What it makes lives in the arena and never in anything global; it keeps
+    /* Threads that its owner may use, of what does not change from call to call (a quota of the CPU). */
+    uint32_t (*thread_limit)(void);
+    /* How many threads a call from the calling thread can have now, at most limit; at least 1. */
+    uint32_t (*threads)(uint32_t limit);
+    /* Chooses kernels for calls of so many threads, and lays out the run. What it makes lives in the arena and never in anything global; it keeps
      * pointers into bound, which must live as long.
      * Errors: UNSUPPORTED (no kernel takes a step: names layer, dtypes, shapes, and each refusal's reason), NOMEM. */
-    insitu_status (*prepare)(const bound_plan *bound, arena *arena, void **out_prepared, size_t *out_workspace_bytes,
-                             insitu_diag *diag);
+    insitu_status (*prepare)(const bound_plan *bound, uint32_t threads, arena *arena, void **out_prepared,
+                             size_t *out_workspace_bytes, insitu_diag *diag);
+    /* True if a call from the calling thread would have the threads without which run goes wrong. It is asked before run;
+     * a program that was prepared for one thread always has it. */
+    bool (*has_threads)(const void *prepared);
     /* Runs the call's steps; an item step does nothing here, its value is the runtime's to read between runs. After a
      * failed check no later step has written a state or an input. Allocates nothing. May be called by several threads at
      * once with different bases and workspaces, save that plan_patch must not run meanwhile. */

@@ -1,5 +1,6 @@
-/* For each set of values of the symbols that a segment's sizes may use, a binding holds all that follows from them: checked
- * sizes, the evaluated steps, and what the backend prepared. At most MAX_SYMBOL_BINDINGS of each segment are kept. */
+/* For each set of values of the symbols that a segment's sizes may use, and each number of threads that calls have had, a
+ * binding holds all that follows from them: checked sizes, the evaluated steps, and what the backend prepared. At most
+ * MAX_SYMBOL_BINDINGS of each segment are kept. */
 #include "runtime/runtime_int.h"
 
 #include <inttypes.h>
@@ -14,7 +15,9 @@ static void find_fixed(insitu_context *context, uint32_t segment) {
     }
 }
 
-static bool same_values(const insitu_context *context, const sym_value *a, const sym_value *b) {
+static bool is_of_call(const insitu_context *context, const binding *binding) {
+    const sym_value *a = binding->values, *b = context->values;
+    if (binding->threads != context->threads) return false;
     for (uint32_t i = 0; i < context->engine->plan->symbols.symbol_count; i++) {
         if (!context->fixed[i]) continue;
         if (a[i].kind == SYM_KIND_FLOAT ? memcmp(&a[i].f, &b[i].f, sizeof(a[i].f)) != 0 : a[i].i != b[i].i)
@@ -149,12 +152,15 @@ static insitu_status sum_counters(const insitu_context *context, uint32_t segmen
 static insitu_status prepare(const insitu_context *context, uint32_t segment, binding *binding, insitu_diag *diag) {
     const backend *backend = context->backend;
     size_t restore_bytes = 0;
-    TRY(backend->prepare(&binding->bound, &binding->arena, &binding->prepared, &binding->workspace_bytes, diag));
+    binding->threads = context->threads;
+    TRY(backend->prepare(&binding->bound, context->threads, &binding->arena, &binding->prepared,
+                         &binding->workspace_bytes, diag));
     TRY(state_writes_find(context, &binding->bound, &binding->arena, &binding->writes));
     TRY(plan_bind_restores(context->engine->plan, segment, &binding->bound, context->values, context->fixed,
                            &binding->arena, &binding->restores, diag));
     if (binding->restores.step_count == 0) return INSITU_OK;
-    TRY(backend->prepare(&binding->restores, &binding->arena, &binding->prepared_restores, &restore_bytes, diag));
+    TRY(backend->prepare(&binding->restores, context->threads, &binding->arena, &binding->prepared_restores,
+                         &restore_bytes, diag));
     if (restore_bytes > binding->workspace_bytes) binding->workspace_bytes = restore_bytes;
     return INSITU_OK;
 }
@@ -225,6 +231,7 @@ insitu_status context_bind_ahead(insitu_context *context) {
         if (plan->symbol_sources[i].source != SYMBOL_STEP && plan->symbol_sources[i].source != SYMBOL_UNUSED)
             return INSITU_OK;
     find_fixed(context, 0);
+    context->threads = context->backend->threads(context->thread_limit);
     return make_binding(context, 0, true, &made, NULL) == INSITU_NOMEM ? INSITU_NOMEM : INSITU_OK;
 }
 
@@ -236,7 +243,7 @@ insitu_status context_find_binding(insitu_context *context, uint32_t segment, bi
     find_fixed(context, segment);
     for (uint32_t i = 0; i < input_count; i++) TRY(context_check_number(context, i, diag));
     for (uint32_t i = 0; i < home->binding_count && !*out_binding; i++)
-        if (same_values(context, home->bindings[i]->values, context->values)) *out_binding = home->bindings[i];
+        if (is_of_call(context, home->bindings[i])) *out_binding = home->bindings[i];
     if (*out_binding)
         for (uint32_t i = 0; i < input_count; i++) TRY(check_input(context, *out_binding, i, diag));
     else

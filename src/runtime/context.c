@@ -79,6 +79,7 @@ insitu_status insitu_context_create(const insitu_engine *engine, insitu_context 
     memset(context, 0, sizeof(*context));
     context->engine = engine;
     context->backend = backend_cpu();
+    context->thread_limit = context->backend->thread_limit();
     arena_init(&context->arena);
     insitu_status status = fill(context);
     if (status == INSITU_OK) status = context_bind_ahead(context);

@@ -114,6 +114,10 @@ static insitu_status check_bound(const insitu_context *context, const insitu_sta
 static insitu_status bind_segment(insitu_context *context, uint32_t segment, insitu_diag *diag) {
     context_segment *home = &context->segments[segment];
     TRY(context_find_binding(context, segment, &home->current, diag));
+    if (!context->backend->has_threads(home->current->prepared)) {
+        context->threads = 1;
+        TRY(context_find_binding(context, segment, &home->current, diag));
+    }
     context->bounds[segment] = home->current->bound;
     return INSITU_OK;
 }
@@ -270,6 +274,7 @@ static insitu_status run_locked(insitu_context *context, insitu_state *state, in
 static insitu_status run(insitu_context *context, insitu_state *state, insitu_diag *diag) {
     for (uint32_t i = 0; i < context->engine->plan->segment_count; i++) context->segments[i].current = NULL;
     TRY(check_bound(context, state, diag));
+    context->threads = context->backend->threads(context->thread_limit);
     if (!state) return run_locked(context, state, diag);
     TRY(state_lock(state, diag));
     insitu_status status = run_locked(context, state, diag);
@@ -282,8 +287,11 @@ insitu_status insitu_context_run(insitu_context *context, insitu_state *state, i
     if (!context) FAIL(diag, INSITU_ARG, "insitu_context_run needs a context");
     (void)stream;
     double start = now();
+    float_mode mode;
     context->has_run = false;
+    float_mode_enter(&mode);
     insitu_status status = run(context, state, diag);
+    float_mode_leave(&mode);
     if (status != INSITU_OK) return diag_complete(diag, status);
     context->stats.struct_size = sizeof(context->stats);
     context->stats.bindings_made = context->bindings_made;

@@ -85,10 +85,12 @@ typedef struct state_writes { /* of a segment, in the order of its steps */
     size_t log_bytes;
 } state_writes;
 
-/* What depends on the values of the symbols that a segment's sizes may use: made once, then found again. */
+/* What depends on the values of the symbols that a segment's sizes may use, and on the number of threads: made once, then
+ * found again. */
 typedef struct binding {
     arena arena;
     sym_value *values;
+    uint32_t threads;        /* that the backend prepared for */
     binding_input *inputs;   /* of the first segment's */
     binding_output *outputs; /* of the first segment's: those that are known before the call */
     bound_plan bound, restores;
@@ -138,8 +140,9 @@ struct insitu_context {
     arena arena;
     bound_tensor *inputs;
     context_output *outputs;
-    context_segment *segments; /* one for each of the plan */
-    bound_plan *bounds;        /* of the running call: each started segment's */
+    context_segment *segments;      /* one for each of the plan */
+    bound_plan *bounds;             /* of the running call: each started segment's */
+    uint32_t thread_limit, threads; /* at most; of the running call */
     uint64_t clock;
     int64_t bindings_made, bindings_dropped;
     sym_value *values;               /* of the running call */

@@ -144,7 +144,7 @@ insitu_status steps_prepare(steps *steps, uint32_t threads, insitu_diag *diag) {
     if (steps->prepared) backend_cpu()->release(steps->prepared);
     memory_free(steps->workspace);
     steps->workspace = NULL;
-    TRY(cpu_prepare_threads(&steps->bound, threads, &steps->arena, &steps->prepared, &bytes, diag));
+    TRY(cpu_prepare(&steps->bound, threads, &steps->arena, &steps->prepared, &bytes, diag));
     steps->workspace = memory_alloc_aligned(bytes, 64);
     assert_non_null(steps->workspace);
     return INSITU_OK;

@@ -221,7 +221,7 @@ static void test_refusals(void **unused) {
 
 static void test_thread_limit(void **unused) {
     (void)unused;
-    assert_in_range(cpu_thread_limit(), 1, 256);
+    assert_in_range(cpu_quota(), 1, 256);
 }
 
 int main(void) {

@@ -134,13 +134,13 @@ static inline void expect(built *b, insitu_value value, insitu_dtype type, int32
 /* A test with a network of its own, which is its state. */
 static built shared;
 
-static int open_shared(void **state) {
+static inline int open_shared(void **state) {
     *state = &shared;
     open_network(&shared);
     return 0;
 }
 
-static int close_shared(void **state) {
+static inline int close_shared(void **state) {
     close_network(*state);
     return 0;
 }

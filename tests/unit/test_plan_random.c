@@ -143,7 +143,8 @@ static void start(running *run, network *network, bool no_inplace) {
     if (plan_build(network, &options, &run->plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     if (plan_bind(run->plan, 0, NULL, NULL, NULL, &run->arena, &run->bound, &arena_bytes, &diag) != INSITU_OK)
         fail_msg("%s", diag.message);
-    if (backend_cpu()->prepare(&run->bound, &run->arena, &run->prepared, &workspace, &diag) != INSITU_OK)
+    if (backend_cpu()->prepare(&run->bound, backend_cpu()->threads(2), &run->arena, &run->prepared, &workspace,
+                               &diag) != INSITU_OK)
         fail_msg("%s", diag.message);
     run->workspace = block(workspace);
     run->arena_memory = (char *)block(arena_bytes);

@@ -1,9 +1,10 @@
 /* Chooses a kernel for a step: the first row of kernels.def that takes it.
  *
- * INSITU_WHY=1 logs each refusal; INSITU_FORCE_REF=1 leaves the reference rows alone. */
+ * INSITU_WHY=1 logs each refusal; INSITU_FORCE_REF=1 leaves the reference rows alone; INSITU_ISA limits the instruction
+ * sets, oneDNN's too. */
 #include "backend/cpu/cpu_int.h"
 
-const kernel_maker no_maker = {NULL, NULL};
+const kernel_maker no_maker = {NULL, NULL, NULL};
 
 const kernel_row kernel_rows[] = {
 #define KERNEL(layer, dtypes, isa, name, can_run, run, workspace, maker, tolerance)                                    \
@@ -20,7 +21,15 @@ const char *isa_name(kernel_isa isa) {
     return names[isa];
 }
 
+kernel_isa isa_limit(void) {
+    const char *limit = switch_value(SWITCH_ISA);
+    if (limit && strcmp(limit, "any") == 0) return ISA_ANY;
+    if (limit && strcmp(limit, "avx2") == 0) return ISA_AVX2;
+    return ISA_AVX512;
+}
+
 bool isa_present(kernel_isa isa) {
+    if (isa > isa_limit()) return false;
 #if defined(__x86_64__)
     if (isa == ISA_AVX2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (isa == ISA_AVX512)
@@ -98,6 +107,13 @@ static insitu_status try_row(const kernel_row *row, const bound_step *step, aren
     return INSITU_UNSUPPORTED;
 }
 
+/* Why rows were refused: rows[i] for reasons[i]. */
+typedef struct refusals {
+    uint32_t count;
+    const kernel_row *rows[COUNT_OF(kernel_rows)];
+    reason reasons[COUNT_OF(kernel_rows)];
+} refusals;
+
 static void log_refusal(const kernel_row *row, const bound_step *step, const reason *why) {
     text described;
     text_init(&described);
@@ -107,37 +123,40 @@ static void log_refusal(const kernel_row *row, const bound_step *step, const rea
     text_release(&described);
 }
 
-static insitu_status refuse(const bound_step *step, const text *refusals, insitu_diag *diag) {
-    text described;
+static insitu_status refuse(const bound_step *step, const refusals *refusals, insitu_diag *diag) {
+    text described, list;
     text_init(&described);
+    text_init(&list);
     step_describe(step, &described);
+    for (uint32_t i = 0; i < refusals->count; i++)
+        text_printf(&list, "; %s (%s): %s", refusals->rows[i]->name, isa_name(refusals->rows[i]->isa),
+                    refusals->reasons[i].text);
     const char *source = step->step->source && step->step->source[0] ? step->step->source : "no source line";
-    insitu_status status =
-        diag_set(diag, INSITU_UNSUPPORTED, "no CPU kernel runs %s of node '%s' (%s)%s",
-                 described.data ? described.data : "a step", step->step->name ? step->step->name : "", source,
-                 refusals->data ? refusals->data : "");
+    insitu_status status = diag_set(diag, INSITU_UNSUPPORTED, "no CPU kernel runs %s of node '%s' (%s)%s",
+                                    described.data ? described.data : "a step",
+                                    step->step->name ? step->step->name : "", source, list.data ? list.data : "");
     text_release(&described);
+    text_release(&list);
     return status;
 }
 
 insitu_status kernel_choose(const bound_step *step, arena *arena, uint32_t threads, const kernel_row **out_row,
                             void **out_data, size_t *out_workspace, insitu_diag *diag) {
-    text refusals;
-    text_init(&refusals);
+    refusals refusals;
+    refusals.count = 0;
     *out_row = NULL;
     bool reference_only = switch_on(SWITCH_FORCE_REF);
     insitu_status status = INSITU_UNSUPPORTED;
     for (uint32_t i = 0; i < kernel_row_count && status == INSITU_UNSUPPORTED; i++) {
         const kernel_row *row = &kernel_rows[i];
         if (row->layer != step->step->layer || (reference_only && !kernel_is_reference(row))) continue;
-        reason why = {""};
-        status = try_row(row, step, arena, threads, out_data, out_workspace, &why);
+        reason *why = &refusals.reasons[refusals.count];
+        why->text[0] = 0;
+        status = try_row(row, step, arena, threads, out_data, out_workspace, why);
         if (status == INSITU_OK) *out_row = row;
         if (status != INSITU_UNSUPPORTED) break;
-        if (switch_on(SWITCH_WHY)) log_refusal(row, step, &why);
-        text_printf(&refusals, "; %s (%s): %s", row->name, isa_name(row->isa), why.text);
+        if (switch_on(SWITCH_WHY)) log_refusal(row, step, why);
+        refusals.rows[refusals.count++] = row;
     }
-    if (status == INSITU_UNSUPPORTED) status = refuse(step, &refusals, diag);
-    text_release(&refusals);
-    return status;
+    return status == INSITU_UNSUPPORTED ? refuse(step, &refusals, diag) : status;
 }

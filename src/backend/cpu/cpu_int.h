@@ -25,7 +25,9 @@ bool decline(reason *why, const char *format, ...) PRINTF_LIKE(2, 3);
 
 typedef enum kernel_isa { ISA_ANY, ISA_AVX2, ISA_AVX512, ISA_COUNT } kernel_isa;
 const char *isa_name(kernel_isa isa);
-bool isa_present(kernel_isa isa); /* AVX2 stands for AVX2 and FMA; AVX512 for F, BW, DQ and VL */
+/* AVX2 stands for AVX2 and FMA; AVX512 for F, BW, DQ and VL. False above the instruction set that INSITU_ISA names. */
+bool isa_present(kernel_isa isa);
+kernel_isa isa_limit(void); /* what INSITU_ISA names */
 
 /* Classes of dtypes, as bits: a row takes a step whose every operand and result is of a dtype of its class. */
 #define DTYPE_BIT(id) (UINT32_C(1) << DTYPE_##id)
@@ -50,6 +52,8 @@ typedef struct kernel_maker {
     insitu_status (*make)(const bound_step *step, arena *arena, uint32_t threads, void **out_data,
                           size_t *out_workspace, reason *why);
     void (*release)(void *data);
+    /* True if the library would have now, in the calling thread, the threads that data was built for. */
+    bool (*has_threads)(const void *data);
 } kernel_maker;
 
 typedef struct kernel_row {
@@ -80,7 +84,10 @@ void step_describe(const bound_step *step, text *out);
 int64_t step_work(const bound_step *step);
 
 /* ---- threads ---- */
-uint32_t cpu_thread_limit(void); /* affinity mask and cgroup quota; at least 1 */
+uint32_t cpu_affinity(void); /* CPUs that the calling thread may run on; at least 1 */
+uint32_t cpu_quota(void);    /* threads that the cgroup's quota allows; at least 1 */
+/* Threads that a region of the calling thread can have now, at most limit; at least 1 (team.c). */
+uint32_t cpu_threads(uint32_t limit);
 
 /* ---- attributes ---- */
 const bound_attr *attr_of(const bound_step *step, attr_id id); /* NULL if absent */

@@ -82,7 +82,12 @@ static void run_region(const running *running, const program_region *region) {
         return;
     }
 #pragma omp parallel num_threads((int)region->threads) default(none) shared(running, region)
-    walk_region(running, region, (uint32_t)omp_get_thread_num(), (uint32_t)omp_get_num_threads());
+    {
+        float_mode mode; /* of a thread that the caller's regions use too */
+        float_mode_enter(&mode);
+        walk_region(running, region, (uint32_t)omp_get_thread_num(), (uint32_t)omp_get_num_threads());
+        float_mode_leave(&mode);
+    }
 }
 
 static insitu_status library_report(const program *program, uint32_t step, insitu_diag *diag) {
@@ -125,6 +130,7 @@ insitu_status cpu_run(const void *prepared, const backend_call *call, insitu_dia
 }
 
 const backend *backend_cpu(void) {
-    static const backend cpu = {"cpu", kernels_take, cpu_prepare, cpu_run, cpu_release};
+    static const backend cpu = {"cpu",       kernels_take,    cpu_quota, cpu_threads,
+                                cpu_prepare, cpu_has_threads, cpu_run,   cpu_release};
     return &cpu;
 }

@@ -4,13 +4,16 @@
  * differ in how memory and operations are described); without it the rows decline. A primitive is made when a program is
  * prepared and keeps its library, engine and descriptors beside it, so that nothing here is global. Its scratchpad is the
  * step's workspace. A run makes the small memory handles of its addresses and drops them: a program may run in several
- * threads at once. */
+ * threads at once.
+ *
+ * A primitive divides its work by a number of threads when it is made, and leaves out the share of each that does not
+ * come when it runs: then its region must have that number exactly (team.c). */
 #include "backend/cpu/cpu_int.h"
+#include "backend/cpu/team.h"
 
 #if INSITU_HAVE_DNNL
 
 #include <dlfcn.h>
-#include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
 
 #define STRING_(x) #x
@@ -23,7 +26,7 @@
     X(engine_create) X(engine_destroy) X(stream_create) X(stream_destroy) X(stream_wait) X(memory_create)              \
     X(memory_destroy) X(primitive_create) X(primitive_destroy) X(primitive_execute) X(primitive_desc_destroy)          \
     X(primitive_desc_query) X(primitive_desc_query_md) X(primitive_attr_create) X(primitive_attr_destroy)              \
-    X(primitive_attr_set_scratchpad_mode) X(memory_desc_get_size)
+    X(primitive_attr_set_scratchpad_mode) X(memory_desc_get_size) X(version) X(set_max_cpu_isa)
 #if DNNL_VERSION_MAJOR >= 3
 #define VERSION_FUNCTIONS(X)                                                                                           \
     X(memory_desc_create_with_strides) X(memory_desc_destroy) X(matmul_primitive_desc_create)                          \
@@ -40,7 +43,15 @@ typedef struct library {
     COMMON_FUNCTIONS(X)
     VERSION_FUNCTIONS(X)
 #undef X
+    bool has_team; /* its threads are OpenMP's, of this runtime; else those of a pool that does all of the work */
+    team_runtime team;
 } library;
+
+/* Takes effect before the first primitive of the process is made. */
+static void limit_isa(const library *library) {
+    static const dnnl_cpu_isa_t limits[ISA_COUNT] = {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2, dnnl_cpu_isa_all};
+    if (isa_limit() != ISA_AVX512) (void)library->set_max_cpu_isa(limits[isa_limit()]);
+}
 
 static bool library_open(library *out, reason *why) {
     /* Not unloaded: oneDNN and its OpenMP runtime keep threads and caches. */
@@ -53,7 +64,11 @@ static bool library_open(library *out, reason *why) {
     COMMON_FUNCTIONS(X)
     VERSION_FUNCTIONS(X)
 #undef X
+    out->has_team = complete && out->version()->cpu_runtime == DNNL_RUNTIME_OMP;
+    bool can_ask = !out->has_team || team_runtime_find(handle, &out->team);
     (void)dlclose(handle);
+    if (complete) limit_isa(out);
+    if (!can_ask) return decline(why, "the OpenMP runtime of %s is unknown", LIBRARY_NAME);
     return complete ? true : decline(why, "%s lacks a function", LIBRARY_NAME);
 }
 
@@ -79,7 +94,7 @@ typedef struct onednn {
     bool has[ARGUMENTS];
     dnnl_primitive_desc_t desc; /* owns the scratchpad's layout */
     dnnl_primitive_t primitive;
-    int threads;
+    uint32_t threads;
 } onednn;
 
 #if DNNL_VERSION_MAJOR >= 3
@@ -211,6 +226,13 @@ static insitu_status build(onednn *data, const layout layouts[ARGUMENTS], const 
     return status == dnnl_success ? INSITU_OK : declined(status, "oneDNN did not make the primitive", why);
 }
 
+static void enter(const onednn *data, team_settings *out_before) {
+    if (data->library.has_team) team_enter(&data->library.team, data->threads, out_before);
+}
+static void leave(const onednn *data, const team_settings *before) {
+    if (data->library.has_team) team_leave(&data->library.team, before);
+}
+
 static bool execute(const onednn *data, void *const addresses[ARGUMENTS], void *scratchpad) {
     static const int names[ARGUMENTS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST};
     const library *library = &data->library;
@@ -260,16 +282,16 @@ static insitu_status make(layout layouts[ARGUMENTS], const convolution *conv, ar
     for (int i = 0; i < ARGUMENTS; i++) settle_strides(&layouts[i]);
     TRY(arena_array(arena, 1, sizeof(*data), &data));
     if (!library_open(&data->library, why)) return INSITU_UNSUPPORTED;
-    data->threads = (int)threads;
-    int before = omp_get_max_threads();
-    omp_set_num_threads(data->threads);
+    data->threads = threads;
+    team_settings before;
+    enter(data, &before);
     insitu_status status = build(data, layouts, conv, why);
     if (status == INSITU_OK) {
         *out_workspace = data->library.memory_desc_get_size(
             data->library.primitive_desc_query_md(data->desc, dnnl_query_scratchpad_md, 0));
         warm_up(data, *out_workspace);
     }
-    omp_set_num_threads(before);
+    leave(data, &before);
     if (status == INSITU_OK)
         *out_data = data;
     else
@@ -283,10 +305,15 @@ void onednn_run(const kernel_call *call) {
     void *addresses[ARGUMENTS] = {operand_data(call, &step->operands[0]), operand_data(call, &step->operands[1]), NULL,
                                   operand_data(call, &step->results[0])};
     if (step->operand_count == 3) addresses[BIAS] = operand_data(call, &step->operands[2]);
-    int before = omp_get_max_threads();
-    omp_set_num_threads(data->threads);
+    team_settings before;
+    enter(data, &before);
     if (!execute(data, addresses, call->workspace)) *call->failed = true;
-    omp_set_num_threads(before);
+    leave(data, &before);
+}
+
+static bool onednn_has_threads(const void *made) {
+    const onednn *data = made;
+    return data->threads == 1 || !data->library.has_team || team_is_whole(&data->library.team, data->threads);
 }
 
 /* ---- matmul ---- */
@@ -349,8 +376,8 @@ static insitu_status conv_make(const bound_step *step, arena *arena, uint32_t th
     return make(layouts, &conv, arena, threads, out_data, out_workspace, why);
 }
 
-const kernel_maker onednn_matmul_maker = {matmul_make, onednn_release};
-const kernel_maker onednn_conv_maker = {conv_make, onednn_release};
+const kernel_maker onednn_matmul_maker = {matmul_make, onednn_release, onednn_has_threads};
+const kernel_maker onednn_conv_maker = {conv_make, onednn_release, onednn_has_threads};
 
 #else
 
@@ -361,8 +388,8 @@ static insitu_status absent_make(const bound_step *step, arena *arena, uint32_t 
     return INSITU_UNSUPPORTED;
 }
 void onednn_run(const kernel_call *call) { *call->failed = true; }
-const kernel_maker onednn_matmul_maker = {absent_make, NULL};
-const kernel_maker onednn_conv_maker = {absent_make, NULL};
+const kernel_maker onednn_matmul_maker = {absent_make, NULL, NULL};
+const kernel_maker onednn_conv_maker = {absent_make, NULL, NULL};
 
 #endif
 

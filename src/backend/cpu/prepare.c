@@ -9,8 +9,6 @@
 #include "backend/cpu/hazards.h"
 #include "backend/cpu/program.h"
 
-#include <omp.h>
-
 enum {
     SHARE_WORK = 4000, /* nanoseconds: a smaller step is not shared */
     REGION_WORK =
@@ -55,6 +53,7 @@ static insitu_status choose_kernel(program *program, const bound_step *step, pro
     size_t *largest = whole ? whole_workspace : &program->thread_workspace;
     if (workspace > *largest) *largest = workspace;
     out->alone = whole || step_work(step) < SHARE_WORK;
+    if (whole && threads > 1 && program->team_step == NONE) program->team_step = (uint32_t)(out - program->steps);
     return INSITU_OK;
 }
 
@@ -138,20 +137,14 @@ static insitu_status prepare_steps(program *program, const bound_plan *bound, ar
     return lay_out_workspace(program, whole_workspace, out_bytes, diag);
 }
 
-insitu_status cpu_prepare(const bound_plan *bound, arena *arena, void **out_prepared, size_t *out_workspace_bytes,
-                          insitu_diag *diag) {
-    uint32_t limit = cpu_thread_limit(), allowed = (uint32_t)omp_get_max_threads();
-    return cpu_prepare_threads(bound, allowed < limit ? allowed : limit, arena, out_prepared, out_workspace_bytes,
-                               diag);
-}
-
-insitu_status cpu_prepare_threads(const bound_plan *bound, uint32_t threads, arena *arena, void **out_prepared,
-                                  size_t *out_workspace_bytes, insitu_diag *diag) {
+insitu_status cpu_prepare(const bound_plan *bound, uint32_t threads, arena *arena, void **out_prepared,
+                          size_t *out_workspace_bytes, insitu_diag *diag) {
     *out_prepared = NULL;
     *out_workspace_bytes = 0;
     program *program;
     TRY(arena_array(arena, 1, sizeof(*program), &program));
     program->threads = threads;
+    program->team_step = NONE;
     program->first_step = bound->first_step;
     program->trace = switch_on(SWITCH_TRACE);
     insitu_status status = prepare_steps(program, bound, arena, out_workspace_bytes, diag);
@@ -160,6 +153,13 @@ insitu_status cpu_prepare_threads(const bound_plan *bound, uint32_t threads, are
     else
         cpu_release(program);
     return status;
+}
+
+bool cpu_has_threads(const void *prepared) {
+    const program *program = prepared;
+    if (program->team_step == NONE) return true;
+    const program_step *step = &program->steps[program->team_step];
+    return step->row->maker->has_threads(step->data);
 }
 
 void cpu_release(void *prepared) {

@@ -26,6 +26,7 @@ typedef struct program { /* immutable */
     uint32_t step_count, region_count;
     uint32_t first_step;     /* what the plan calls steps[0] */
     uint32_t threads;        /* at most, in any region */
+    uint32_t team_step;      /* the first step of a library that relies on its number of threads; NONE */
     size_t thread_workspace; /* bytes of each thread */
     size_t workspace_offset; /* of thread 0's in the call's workspace */
     bool trace;
@@ -48,11 +49,9 @@ typedef struct call_state { /* at the start of the call's workspace, followed by
 void check_index(const kernel_call *call, uint32_t step, call_state *state);
 insitu_status check_report(const program *program, const call_state *state, insitu_diag *diag);
 
-insitu_status cpu_prepare(const bound_plan *bound, arena *arena, void **out_prepared, size_t *out_workspace_bytes,
-                          insitu_diag *diag);
-/* The same with a number of threads of one's own. */
-insitu_status cpu_prepare_threads(const bound_plan *bound, uint32_t threads, arena *arena, void **out_prepared,
-                                  size_t *out_workspace_bytes, insitu_diag *diag);
+insitu_status cpu_prepare(const bound_plan *bound, uint32_t threads, arena *arena, void **out_prepared,
+                          size_t *out_workspace_bytes, insitu_diag *diag);
+bool cpu_has_threads(const void *prepared);
 insitu_status cpu_run(const void *prepared, const backend_call *call, insitu_diag *diag);
 void cpu_release(void *prepared);
 

@@ -6,7 +6,7 @@
 
 enum { MAX_THREADS = 256 };
 
-static uint32_t affinity_count(void) {
+uint32_t cpu_affinity(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
     int count = CPU_COUNT(&set);
@@ -55,8 +55,7 @@ static uint32_t cgroup_count(void) {
     return least;
 }
 
-uint32_t cpu_thread_limit(void) {
-    uint32_t affinity = affinity_count(), quota = cgroup_count();
-    uint32_t limit = affinity < quota ? affinity : quota;
-    return limit < MAX_THREADS ? limit : MAX_THREADS;
+uint32_t cpu_quota(void) {
+    uint32_t quota = cgroup_count();
+    return quota < MAX_THREADS ? quota : MAX_THREADS;
 }
