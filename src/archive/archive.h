@@ -233,7 +233,8 @@ typedef struct archive_program {
  * container, stored object or enum number that is not read), NOMEM. */
 MUST_CHECK insitu_status archive_open(file_map *map, archive_program **out_program, insitu_diag *diag);
 /* The user input (index in inputs) that guards_code calls by text of the given size, such as L['q'], L['a'][0] (element
- * 0 of *a or of a container argument) or L['kwargs']['k']; NONE if there is none. */
+ * 0 of *a or of a container argument), L['kwargs']['k'] or L['flat_args'][1] (of the leaves of all arguments, in order,
+ * where no argument is called flat_args); NONE if there is none. */
 uint32_t archive_find_guard_input(const archive_program *program, const char *text, size_t size);
 /* The whole program as text, for people or as one JSON object. hashes: xxh64 of each stored tensor's elements; values: the
  * elements (JSON alone). Errors: NOMEM. */

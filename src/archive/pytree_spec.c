@@ -270,6 +270,19 @@ static bool spelled_out(const char *path, size_t size, char name[MAX_NAME], size
     return true;
 }
 
+/* L['flat_args'][k], as strict export calls the k-th leaf of all arguments. */
+static uint32_t flat_input(const archive_program *program, const char *text, size_t size) {
+    static const char start[] = "L['flat_args'][";
+    size_t at = sizeof(start) - 1;
+    uint64_t number = 0;
+    if (size < at + 2 || memcmp(text, start, at) != 0 || text[size - 1] != ']') return NONE;
+    for (; at < size - 1; at++) {
+        if (text[at] < '0' || text[at] > '9' || number > program->user_input_count) return NONE;
+        number = number * 10 + (uint64_t)(text[at] - '0');
+    }
+    return number < program->user_input_count ? program->user_inputs[number] : NONE;
+}
+
 uint32_t archive_find_guard_input(const archive_program *program, const char *text, size_t size) {
     for (uint32_t i = 0; i < program->user_input_count; i++) {
         const char *guard = program->inputs[program->user_inputs[i]].guard;
@@ -282,5 +295,5 @@ uint32_t archive_find_guard_input(const archive_program *program, const char *te
         const char *guard = program->inputs[program->user_inputs[i]].guard;
         if (is_path(guard, name, name_size, text + used, size - used)) return program->user_inputs[i];
     }
-    return NONE;
+    return flat_input(program, text, size);
 }

@@ -173,6 +173,7 @@ static insitu_status make_plan(network *network, const insitu_compile_options *o
     TRY(compile_plan(network, &plan_options, options->strict, out_plan, diag));
     insitu_status status = dump_network(network, diag);
     if (status == INSITU_OK) status = network_verify(network, diag);
+    if (status == INSITU_OK) status = network_check_symbols(network, diag);
     if (status == INSITU_OK) status = dump_plan(*out_plan);
     if (status == INSITU_OK) status = plan_verify(*out_plan, diag);
     if (status == INSITU_OK) status = check_kernels(*out_plan, diag);

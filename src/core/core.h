@@ -114,6 +114,13 @@ bool sym_uses(const sym_pool *pool, sym a, uint32_t symbol_index);
  * division by zero; *out_missing then names the unbound symbol or is NONE. Allocates nothing. */
 bool sym_evaluate(const sym_pool *pool, sym a, const sym_value *values, const bool *bound, sym_value *out,
                   uint32_t *out_missing);
+/* A size of this expression gives the symbol's value, if the other symbols in it are known (sym_solve.c). */
+bool sym_gives(const sym_pool *pool, sym size, uint32_t symbol);
+/* The only symbol of the size that is not known, if the size gives it; else NONE. */
+uint32_t sym_unknown(const sym_pool *pool, sym size, const bool *known);
+/* Sets values[symbol] and known[symbol] so that the size, which gives the symbol, is target. False, and the symbol unknown:
+ * no value in the symbol's range does, or another symbol is unknown. Allocates nothing. */
+bool sym_solve(const sym_pool *pool, sym size, uint32_t symbol, int64_t target, sym_value *values, bool *known);
 /* The first part of an expression that has no value whatever the symbols are: a division by 0, an overflow. */
 bool sym_find_fault(const sym_pool *pool, sym a, sym *out_part);
 /* The name of a symbol in an expression's text: an identifier that is no word of it, such as "max". */
@@ -122,6 +129,8 @@ void sym_print(const sym_pool *pool, sym a, text *out); /* "2*s77 + 1", "max(1, 
 /* Parses such text up to the first character that can't continue an expression; *cursor is advanced. Unknown
  * identifiers become INT symbols. */
 MUST_CHECK insitu_status sym_parse(sym_pool *pool, const char **cursor, sym *out, insitu_diag *diag);
+/* An unsigned number in decimal notation at *cursor, which is advanced; 2^63 is INT64_MIN. False: none, or out of range. */
+bool sym_parse_number(const char **cursor, sym_value *out);
 /* SymPy's constructor notation as saved in .pt2 files (a bare identifier is a symbol). */
 MUST_CHECK insitu_status sym_parse_srepr(sym_pool *pool, const char *srepr, sym *out, insitu_diag *diag);
 

@@ -70,7 +70,4 @@ range range_of(const sym_pool *pool, sym a);
 static inline bool range_excludes_zero(range r) { return r.min > 0 || r.max < 0; }
 bool poly_is_nonnegative(sym_pool *pool, const poly *sum); /* true: proved for all values in the symbols' ranges */
 
-/* ---- text shared by the two notations ---- */
-bool parse_number(const char **cursor, sym_value *out); /* unsigned; false: not a number, or out of range */
-
 #endif

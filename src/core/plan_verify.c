@@ -179,6 +179,11 @@ static void check_input_symbol(plan_checker *checker, uint32_t index) {
     if (symbol->source == SYMBOL_INPUT_SIZE &&
         (!is_tensor || symbol->dim >= input->type.shape.rank || symbol->dim >= MAX_RANK))
         fault(checker, "it is a size that its input does not have");
+    else if (symbol->source == SYMBOL_INPUT_SIZE && kind == SYM_KIND_INT) {
+        sym size = input->type.shape.sizes[symbol->dim];
+        if (size.id >= plan->symbols.node_count || !sym_gives(&plan->symbols, size, index))
+            fault(checker, "it is a size that does not give it");
+    }
 }
 
 static void check_state_symbol(plan_checker *checker, uint32_t index) {

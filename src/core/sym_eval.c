@@ -71,17 +71,47 @@ static bool float_pair(sym_op op, double a, double b, double *out) {
     }
 }
 
+/* -1, 0, 1 as a is less than, equal to or greater than b, exactly; 2 where either is NaN. */
+static int order_mixed(int64_t a, double b) {
+    if (b != b) return 2;
+    if (b >= 0x1p63) return -1;
+    if (b < -0x1p63) return 1;
+    int64_t whole = (int64_t)floor(b);
+    if (a != whole) return a < whole ? -1 : 1;
+    return (double)whole < b ? -1 : 0;
+}
+
+static int order_values(sym_value a, sym_value b) {
+    if (a.kind != SYM_KIND_FLOAT && b.kind != SYM_KIND_FLOAT) return a.i < b.i ? -1 : a.i > b.i;
+    if (a.kind != SYM_KIND_FLOAT) return order_mixed(a.i, b.f);
+    if (a.f != a.f || b.f != b.f) return 2;
+    if (b.kind == SYM_KIND_FLOAT) return a.f < b.f ? -1 : a.f > b.f;
+    return -order_mixed(b.i, a.f);
+}
+
 static bool compare_pair(sym_op op, sym_value a, sym_value b) {
-    bool floats = a.kind == SYM_KIND_FLOAT || b.kind == SYM_KIND_FLOAT;
-    double x = value_as_double(a), y = value_as_double(b);
+    int order = order_values(a, b);
     switch ((int)op) {
-    case SYM_EQ: return floats ? x == y : a.i == b.i;
-    case SYM_NE: return floats ? x != y : a.i != b.i;
-    case SYM_LT: return floats ? x < y : a.i < b.i;
-    case SYM_LE: return floats ? x <= y : a.i <= b.i;
-    case SYM_GT: return floats ? x > y : a.i > b.i;
-    default: return floats ? x >= y : a.i >= b.i;
+    case SYM_EQ: return order == 0;
+    case SYM_NE: return order != 0;
+    case SYM_LT: return order == -1;
+    case SYM_LE: return order == -1 || order == 0;
+    case SYM_GT: return order == 1;
+    default: return order == 1 || order == 0;
     }
+}
+
+static uint32_t bits_of(uint64_t a) { return a ? 64 - (uint32_t)__builtin_clzll(a) : 0; }
+
+/* The double nearest to a / b, as Python divides integers: doubles of a and b would be rounded first. */
+static double divide_integers(int64_t a, int64_t b) {
+    uint64_t over = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, under = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    uint32_t wanted = 56 + bits_of(under), has = bits_of(over), shift = wanted > has ? wanted - has : 0;
+    unsigned __int128 scaled = (unsigned __int128)over << shift;
+    uint64_t quotient =
+        (uint64_t)(scaled / under) | (scaled % under != 0); /* 56 bits or more, what is lost as the last */
+    double result = ldexp((double)quotient, -(int)shift);
+    return (a < 0) != (b < 0) ? -result : result;
 }
 
 static double unary_float(sym_op op, double x) {
@@ -148,6 +178,10 @@ static bool apply_pair(sym_op op, sym_kind kind, sym_value a, sym_value b, sym_v
     }
     if (op >= SYM_EQ && op <= SYM_GE) {
         out->i = compare_pair(op, a, b);
+        return true;
+    }
+    if (op == SYM_TRUEDIV && a.kind != SYM_KIND_FLOAT && b.kind != SYM_KIND_FLOAT && b.i != 0) {
+        out->f = divide_integers(a.i, b.i);
         return true;
     }
     if (kind == SYM_KIND_FLOAT) return float_pair(op, value_as_double(a), value_as_double(b), &out->f);

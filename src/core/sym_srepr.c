@@ -103,7 +103,7 @@ static insitu_status parse_integer(srepr *s, int64_t *out) {
     skip(s);
     bool negative = take_char(s, '-');
     sym_value value;
-    if (!parse_number(&s->cursor, &value) || value.kind != SYM_KIND_INT || (value.i == INT64_MIN && !negative))
+    if (!sym_parse_number(&s->cursor, &value) || value.kind != SYM_KIND_INT || (value.i == INT64_MIN && !negative))
         return srepr_failed(s, "expected a 64-bit integer");
     *out = negative && value.i != INT64_MIN ? -value.i : value.i;
     return INSITU_OK;
@@ -158,7 +158,7 @@ static insitu_status parse_float_call(srepr *s, quotient *out) {
         value = (sym_value){.kind = SYM_KIND_FLOAT, .f = (double)INFINITY};
     else if (strcmp(at, "nan") == 0)
         value = (sym_value){.kind = SYM_KIND_FLOAT, .f = (double)NAN};
-    else if (!parse_number(&at, &value) || *at)
+    else if (!sym_parse_number(&at, &value) || *at)
         return srepr_failed(s, "a float out of range before");
     double number = value_as_double(value);
     *out = whole(s, sym_float(s->pool, negative ? -number : number));

@@ -204,7 +204,7 @@ static bool parse_float(const char *start, size_t size, double *out) {
     return *end == '\0';
 }
 
-bool parse_number(const char **cursor, sym_value *out) {
+bool sym_parse_number(const char **cursor, sym_value *out) {
     const char *c = *cursor;
     wide whole = 0;
     bool is_float = false;
@@ -259,7 +259,7 @@ static bool take(parser *p, const char *token) {
 static insitu_status parse_signed_number(parser *p, bool negative, sym *out) {
     sym_value value;
     const char *start = p->cursor;
-    if (!parse_number(&p->cursor, &value)) return parse_failed(p, "a number out of range");
+    if (!sym_parse_number(&p->cursor, &value)) return parse_failed(p, "a number out of range");
     if (value.kind == SYM_KIND_FLOAT)
         *out = sym_float(p->pool, negative ? -value.f : value.f);
     else if (value.i != INT64_MIN)

@@ -1,19 +1,35 @@
-/* Where the values of a network's symbols come from: the size of an input or a state that is the symbol itself, an input that
- * is a number, an item layer. One that is used must have a source; what an item reads while the network runs is no size of
- * what goes in. */
+/* Where the values of a network's symbols come from: the size of an input or a state that is the symbol itself, the size of
+ * an input that gives it (2*h, s0 + h where s0 is known), an input that is a number, an item layer. One that is used must
+ * have a source; what an item reads while the network runs is no size of what goes in. */
 #include "network/network_int.h"
 
 typedef struct sources {
     const network *network;
-    bitset known; /* by symbol */
+    bool *known; /* by symbol */
 } sources;
 
-static void add_source(sources *sources, sym value) {
+static void add_source(const sources *sources, sym value) {
     uint32_t symbol = sym_symbol_index(&sources->network->symbols, value);
-    if (symbol != NONE) bitset_add(&sources->known, symbol);
+    if (symbol != NONE) sources->known[symbol] = true;
 }
 
-static void find_sources(sources *sources) {
+/* Symbols that sizes of inputs give, once others are known. */
+static void solve_sizes(const sources *sources) {
+    const network *network = sources->network;
+    for (bool found = true; found;) {
+        found = false;
+        for (uint32_t i = 0; i < network->tensor_count; i++) {
+            const network_tensor *tensor = &network->tensors[i];
+            for (uint32_t dim = 0; tensor->role == TENSOR_INPUT && dim < tensor->shape.rank; dim++) {
+                uint32_t symbol = sym_unknown(&network->symbols, tensor->shape.sizes[dim], sources->known);
+                if (symbol == NONE) continue;
+                sources->known[symbol] = found = true;
+            }
+        }
+    }
+}
+
+static void find_sources(const sources *sources) {
     const network *network = sources->network;
     for (uint32_t i = 0; i < network->tensor_count; i++) {
         const network_tensor *tensor = &network->tensors[i];
@@ -22,6 +38,7 @@ static void find_sources(sources *sources) {
     }
     for (uint32_t i = 0; i < network->input_count; i++)
         if (network->inputs[i].is_scalar) add_source(sources, network->inputs[i].value);
+    solve_sizes(sources);
     for (uint32_t i = 0; i < network->layer_count; i++)
         if (network->layers[i].kind == LAYER_ITEM)
             add_source(sources, layer_attr(&network->layers[i], ATTR_SYMBOL).value);
@@ -43,10 +60,10 @@ static insitu_status check_use(const sources *sources, sym value, const char *wh
                                insitu_diag *diag) {
     const sym_pool *pool = &sources->network->symbols;
     for (uint32_t symbol = 0; symbol < pool->symbol_count; symbol++) {
-        if (bitset_has(&sources->known, symbol) || !sym_uses(pool, value, symbol)) continue;
-        FAIL(diag, INSITU_ARG,
-             "%s '%s' uses the symbol '%s', which has no value: no size of an input or state is that symbol alone",
-             what, name, pool->symbols[symbol].name);
+        if (sources->known[symbol] || !sym_uses(pool, value, symbol)) continue;
+        FAIL(diag, sources->network->identity ? INSITU_UNSUPPORTED : INSITU_ARG,
+             "%s '%s' uses the symbol '%s', which has no value: no size of an input or state is or gives it", what,
+             name, pool->symbols[symbol].name);
     }
     return INSITU_OK;
 }
@@ -79,7 +96,7 @@ insitu_status network_check_symbols(const network *network, insitu_diag *diag) {
     sources sources = {.network = network};
     arena scratch;
     arena_init(&scratch);
-    insitu_status status = bitset_create(&scratch, network->symbols.symbol_count, &sources.known);
+    insitu_status status = arena_array(&scratch, network->symbols.symbol_count, sizeof(bool), &sources.known);
     if (status == INSITU_OK) find_sources(&sources);
     if (status == INSITU_OK) status = check_uses(&sources, diag);
     arena_release(&scratch);

@@ -41,9 +41,32 @@ static void mark_sizes(const planner *planner) {
     }
 }
 
-/* Each symbol's value comes from the first state or input dimension whose size is the bare symbol, from a number, or from
- * an item step. */
-static insitu_status find_sources(const planner *planner) {
+/* Symbols that are no size by themselves come from the first input dimension whose size gives them, once what else is in
+ * it is known. */
+static insitu_status solve_sizes(planner *planner) {
+    plan *plan = planner->plan;
+    bool *known;
+    TRY(arena_array(&planner->scratch, plan->symbols.symbol_count, sizeof(bool), &known));
+    for (uint32_t i = 0; i < plan->symbols.symbol_count; i++)
+        known[i] = plan->symbol_sources[i].source != SYMBOL_UNUSED && plan->symbol_sources[i].source != SYMBOL_STEP;
+    for (bool found = true; found;) {
+        found = false;
+        for (uint32_t i = 0; i < plan->input_count; i++) {
+            const plan_input *input = &plan->inputs[i];
+            for (uint32_t d = 0; !input->is_scalar && !input->is_none && d < input->type.shape.rank; d++) {
+                uint32_t symbol = sym_unknown(planner->pool, input->type.shape.sizes[d], known);
+                if (symbol == NONE || plan->symbol_sources[symbol].source == SYMBOL_STEP) continue;
+                plan->symbol_sources[symbol] = (plan_symbol){.source = SYMBOL_INPUT_SIZE, .input = i, .dim = d};
+                known[symbol] = found = true;
+            }
+        }
+    }
+    return INSITU_OK;
+}
+
+/* Each symbol's value comes from the first state or input dimension whose size is the bare symbol, from a number, from an
+ * item step, or from a size that gives it. */
+static insitu_status find_sources(planner *planner) {
     plan *plan = planner->plan;
     TRY(arena_array(&plan->arena, plan->symbols.symbol_count + 1, sizeof *plan->symbol_sources, &plan->symbol_sources));
     for (uint32_t i = 0; i < plan->step_count; i++) {
@@ -70,7 +93,7 @@ static insitu_status find_sources(const planner *planner) {
             if (symbol != NONE)
                 plan->symbol_sources[symbol] = (plan_symbol){.source = SYMBOL_STATE_SIZE, .input = i, .dim = d};
         }
-    return INSITU_OK;
+    return solve_sizes(planner);
 }
 
 static bool is_item(const plan_step *step) { return step->kind == STEP_LAYER && step->layer == LAYER_ITEM; }

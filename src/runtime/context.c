@@ -144,7 +144,8 @@ static insitu_status check_early_strides(insitu_context *context, uint32_t index
     int64_t expected[MAX_RANK];
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
         const plan_symbol *source = &plan->symbol_sources[i];
-        context->known[i] = source->source == SYMBOL_INPUT_SIZE && source->input == index;
+        context->known[i] = source->source == SYMBOL_INPUT_SIZE && source->input == index &&
+                            sym_symbol_index(&plan->symbols, plan->inputs[index].type.shape.sizes[source->dim]) == i;
         if (context->known[i]) context->values[i] = (sym_value){.kind = SYM_KIND_INT, .i = given->sizes[source->dim]};
     }
     for (uint32_t i = 0; i < given->rank; i++) {

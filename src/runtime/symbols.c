@@ -50,6 +50,48 @@ static insitu_status check_range(const insitu_context *context, uint32_t index, 
     FAIL(diag, INSITU_SHAPE, "input '%s' is %" PRId64 " where %s is allowed", name, value, range);
 }
 
+static bool is_bare(const plan *plan, const plan_symbol *source) {
+    sym size = plan->inputs[source->input].type.shape.sizes[source->dim];
+    return sym_symbol_index(&plan->symbols, size) != NONE;
+}
+
+static insitu_status no_such_size(const insitu_context *context, uint32_t index, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    const plan_symbol *source = &plan->symbol_sources[index];
+    const plan_input *input = &plan->inputs[source->input];
+    char range[RANGE_TEXT];
+    text printed;
+    text_init(&printed);
+    sym_print(&plan->symbols, input->type.shape.sizes[source->dim], &printed);
+    print_range(&plan->symbols.symbols[index], range, sizeof(range));
+    insitu_status status = diag_set(
+        diag, INSITU_SHAPE, "input '%s' has size %" PRId64 " in dimension %u, which %.200s is for no %s that is %s",
+        input->name, context->inputs[source->input].sizes[source->dim], source->dim, printed.data ? printed.data : "?",
+        plan->symbols.symbols[index].name, range);
+    text_release(&printed);
+    return status;
+}
+
+/* Symbols that sizes give, each once the others of its size are known. */
+static insitu_status solve_sizes(insitu_context *context, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    for (bool found = true; found;) {
+        found = false;
+        for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
+            const plan_symbol *source = &plan->symbol_sources[i];
+            bool waits = source->source == SYMBOL_INPUT_SIZE && !context->known[i];
+            if (!waits || !context->inputs[source->input].is_bound) continue;
+            sym size = plan->inputs[source->input].type.shape.sizes[source->dim];
+            if (sym_unknown(&plan->symbols, size, context->known) != i) continue;
+            int64_t given = context->inputs[source->input].sizes[source->dim];
+            if (!sym_solve(&plan->symbols, size, i, given, context->values, context->known))
+                return no_such_size(context, i, diag);
+            found = true;
+        }
+    }
+    return INSITU_OK;
+}
+
 insitu_status context_read_symbols(insitu_context *context, const insitu_state *state, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
@@ -57,6 +99,7 @@ insitu_status context_read_symbols(insitu_context *context, const insitu_state *
         if (source->source == SYMBOL_STATE_SIZE && state) context->values[i] = state->values[i];
         context->known[i] = is_from_input(source) ? context->inputs[source->input].is_bound
                                                   : source->source == SYMBOL_STATE_SIZE && state;
+        if (source->source == SYMBOL_INPUT_SIZE && !is_bare(plan, source)) context->known[i] = false;
         if (!context->known[i] || !is_from_input(source)) continue;
         const bound_tensor *input = &context->inputs[source->input];
         if (source->source == SYMBOL_INPUT_SIZE)
@@ -65,7 +108,7 @@ insitu_status context_read_symbols(insitu_context *context, const insitu_state *
             context->values[i] = read_number(input, plan->inputs[source->input].type.dtype);
         TRY(check_range(context, i, diag));
     }
-    return INSITU_OK;
+    return solve_sizes(context, diag);
 }
 
 /* The inputs with the state's size in it may not agree; then the run refuses them. */

@@ -132,9 +132,23 @@ static void guards_find_their_inputs(void **state) {
     static const struct {
         const char *path;
         uint32_t input;
-    } cases[] = {{"L['a_0'][0]", 3},     {"L['a'][0][0]", 3}, {"L['mode']", 4},       {"L['kwargs']['mode']", 4},
-                 {"L['a'][1][0]", NONE}, {"L['a'][0]", NONE}, {"L['a'][0][0", NONE},  {"L['", NONE},
-                 {"L['a'][", NONE},      {"", NONE},          {"L['kwargs']['", NONE}};
+    } cases[] = {{"L['a_0'][0]", 3},
+                 {"L['a'][0][0]", 3},
+                 {"L['mode']", 4},
+                 {"L['kwargs']['mode']", 4},
+                 {"L['a'][1][0]", NONE},
+                 {"L['a'][0]", NONE},
+                 {"L['a'][0][0", NONE},
+                 {"L['", NONE},
+                 {"L['a'][", NONE},
+                 {"", NONE},
+                 {"L['kwargs']['", NONE},
+                 {"L['flat_args'][0]", 3},
+                 {"L['flat_args'][1]", 4},
+                 {"L['flat_args'][2]", NONE},
+                 {"L['flat_args'][]", NONE},
+                 {"L['flat_args'][0][0]", NONE},
+                 {"L['flat_args'][99999999999999999999]", NONE}};
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_int_equal(archive_find_guard_input(program, cases[i].path, strlen(cases[i].path)), cases[i].input);
     archive_destroy(program);
