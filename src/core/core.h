@@ -121,6 +121,8 @@ uint32_t sym_unknown(const sym_pool *pool, sym size, const bool *known);
 /* Sets values[symbol] and known[symbol] so that the size, which gives the symbol, is target. False, and the symbol unknown:
  * no value in the symbol's range does, or another symbol is unknown. Allocates nothing. */
 bool sym_solve(const sym_pool *pool, sym size, uint32_t symbol, int64_t target, sym_value *values, bool *known);
+/* The expression with by in the symbol's place. */
+sym sym_replace(sym_pool *pool, sym a, uint32_t symbol, sym by);
 /* The first part of an expression that has no value whatever the symbols are: a division by 0, an overflow. */
 bool sym_find_fault(const sym_pool *pool, sym a, sym *out_part);
 /* The name of a symbol in an expression's text: an identifier that is no word of it, such as "max". */

@@ -1,5 +1,6 @@
 /* Which symbol a known size gives the value of, and that value: 2*h, 4*h - 1, h*h + s0 with s0 known. A size that grows, or
- * falls, with every step of the symbol has a value at most once, which is found by halving the symbol's range. */
+ * falls, with every step of the symbol has a value at most once, which is found by halving the symbol's range. And the
+ * expression that stands for a symbol put in its place. */
 #include "core/core_int.h"
 
 typedef enum trend { FALLS = -1, STAYS = 0, GROWS = 1, WAVERS = 2 } trend;
@@ -82,4 +83,17 @@ bool sym_solve(const sym_pool *pool, sym size, uint32_t symbol, int64_t target, 
     }
     known[symbol] = false;
     return false;
+}
+
+sym sym_replace(sym_pool *pool, sym a, uint32_t symbol, sym by) {
+    sym *args;
+    if (!sym_uses(pool, a, symbol)) return a;
+    if (node_of(pool, a)->op == SYM_SYMBOL) return by;
+    uint32_t count = node_of(pool, a)->arg_count;
+    if (arena_array(&pool->arena, count, sizeof(sym), &args) != INSITU_OK) {
+        pool->failed = true;
+        return a;
+    }
+    for (uint32_t i = 0; i < count; i++) args[i] = sym_replace(pool, sym_arg(pool, a, i), symbol, by);
+    return sym_make(pool, sym_op_of(pool, a), args, count);
 }

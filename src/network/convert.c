@@ -172,11 +172,28 @@ static insitu_status convert_nodes(converter *c, refusals *refusals) {
     return report_refusals(refusals, c->diag);
 }
 
+static void mark_symbols(converter *c, sym expression) {
+    for (uint32_t i = 0; i < c->pool->symbol_count; i++) c->read[i] |= sym_uses(c->pool, expression, i);
+}
+
+/* The symbols of the inputs. */
+static void mark_given(converter *c) {
+    for (uint32_t i = 0; i < c->graph->input_count; i++) {
+        if (c->graph->inputs[i].value.index == NONE) continue;
+        const graph_value *value = graph_value_of(c->graph, c->graph->inputs[i].value);
+        if (value->kind == VALUE_SYM) mark_symbols(c, value->expr);
+        for (uint32_t d = 0; value->kind == VALUE_TENSOR && d < value->type.shape.rank; d++)
+            mark_symbols(c, value->type.shape.sizes[d]);
+    }
+}
+
 static insitu_status convert_graph(converter *c, refusals *refusals) {
     TRY(arena_array(&refusals->arena, c->graph->value_count, sizeof(tensor_id), &c->tensors));
     for (uint32_t i = 0; i < c->graph->value_count; i++) c->tensors[i] = NO_TENSOR;
     TRY(arena_array(&refusals->arena, c->pool->symbol_count, sizeof(counted_mask), &c->counted));
     for (uint32_t i = 0; i < c->pool->symbol_count; i++) c->counted[i] = (counted_mask){NO_TENSOR, NO_TENSOR};
+    TRY(arena_array(&refusals->arena, c->pool->symbol_count, sizeof(bool), &c->read));
+    mark_given(c);
     TRY(arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->inputs));
     TRY(arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->states));
     TRY(convert_inputs(c));

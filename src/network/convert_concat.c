@@ -116,7 +116,7 @@ static insitu_status roll_dim(converter *c, tensor_id x, uint32_t dim, sym shift
     sym size = size_of(c, x, dim), zero = sym_int(c->pool, 0);
     *out = x;
     if (sym_same(size, zero)) return INSITU_OK;
-    sym moved = sym_mod(c->pool, shift, size);
+    sym moved = sym_mod(c->pool, shift, sym_max(c->pool, size, sym_int(c->pool, 1))); /* of no elements none moves */
     if (sym_same(moved, zero)) return INSITU_OK;
     sym cut = sym_sub(c->pool, size, moved);
     tensor_id parts[2];

@@ -15,7 +15,8 @@ typedef struct converter {
     network *network;
     sym_pool *pool;        /* the network's; the graph's expressions have the same ids in it */
     tensor_id *tensors;    /* of each value of the graph; NO_TENSOR: none yet */
-    counted_mask *counted; /* of each symbol */
+    counted_mask *counted; /* of each symbol of the graph */
+    bool *read;            /* each symbol of the graph: an input or an item gives it */
     uint32_t *inputs;      /* network input of each graph input; NONE */
     uint32_t *states;      /* network state of each graph input; NONE */
     const graph_node *node;
@@ -167,6 +168,9 @@ MUST_CHECK insitu_status take_parts(converter *c, tensor_id **out, uint32_t *out
 MUST_CHECK insitu_status emit_index_dim(converter *c, tensor_id x, tensor_id index, uint32_t dim, tensor_id *out);
 /* x[..., mask, ...], the mask's dimensions from dim on; the node's result has the count as its size there
  * (convert_nonzero.c). */
+/* Reads x's one element, which the program takes to be the number: a symbol, which then has its value, or an expression, which
+ * is checked when it is read. The expression's own symbols must be known, but one that it gives. */
+MUST_CHECK insitu_status emit_item(converter *c, tensor_id x, sym number);
 MUST_CHECK insitu_status emit_masked(converter *c, tensor_id x, tensor_id mask, uint32_t dim, tensor_id *out);
 MUST_CHECK insitu_status emit_diagonal(converter *c, tensor_id x, uint32_t dim1, uint32_t dim2, int64_t offset,
                                        tensor_id *out);

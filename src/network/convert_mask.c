@@ -1,12 +1,31 @@
 /* Writes where a mask is true: index_put of a bool mask, masked_scatter. */
 #include "network/convert_int.h"
 
-/* The number that each place of the mask has among the true ones, from 0; of the false ones nothing is said, but that it
- * is such a number. count NULL: any; else that many are true, or the numbers are at least so large. */
-static insitu_status emit_ranks(converter *c, tensor_id mask, const sym *count, tensor_id *out) {
-    tensor_id flat, places, total;
+/* Where true elements take theirs from: rows along a dimension, in order. */
+typedef struct taken {
+    tensor_id rows; /* with one more row if there may be none, so that the false ones have a row too */
+    sym given;      /* how many there are */
+    uint32_t dim;
+} taken;
+
+static insitu_status take_rows(converter *c, tensor_id x, uint32_t dim, taken *out) {
+    shape extra = tensor_of(c, x)->shape;
+    int64_t least, most;
+    *out = (taken){.rows = x, .given = extra.sizes[dim], .dim = dim};
+    sym_range(c->pool, out->given, &least, &most);
+    if (least > 0) return INSITU_OK;
+    tensor_id parts[2] = {x};
+    extra.sizes[dim] = sym_int(c->pool, 1);
+    TRY(emit_fill(c, dtype_of(c, x), &extra, sym_int(c->pool, 0), &parts[1]));
+    return emit_concat(c, parts, 2, dim, &out->rows);
+}
+
+/* The row for each place of the mask: the k-th true one has row k, and a false one some row. A mask whose number of true
+ * elements stands in the wrong relation to the number of rows has places that are no rows. */
+static insitu_status emit_taken(converter *c, tensor_id mask, const taken *from, op_kind wrong, tensor_id *out) {
+    tensor_id flat, places, total, operands[2] = {from->rows};
     const shape sizes = tensor_of(c, mask)->shape;
-    sym zero = sym_int(c->pool, 0);
+    sym zero = sym_int(c->pool, 0), dim = sym_int(c->pool, from->dim);
     shape line = {.rank = 1, .sizes = {shape_numel(c->pool, &sizes)}};
     TRY(emit_reshape(c, mask, &line, &flat));
     TRY(emit_cast(c, flat, DTYPE_I64, &flat));
@@ -16,15 +35,17 @@ static insitu_status emit_ranks(converter *c, tensor_id mask, const sym *count, 
     TRY(emit_on(c, &scan, flat, &places));
     TRY(emit_scalar(c, OP_SUB, places, sym_int(c->pool, 1), false, &places));
     TRY(emit_clamp(c, places, &zero, NULL, &places));
-    if (count) {
-        TRY(emit_reduce(c, OP_SUM, flat, 1, true, &total));
-        TRY(emit_scalar(c, OP_LT, total, *count, false, &total));
-        TRY(emit_cast(c, total, DTYPE_I64, &total));
-        TRY(emit_scalar(c, OP_MUL, total, *count, false, &total));
-        TRY(emit_expand(c, total, &line, &total));
-        TRY(emit_binary(c, OP_ADD, places, total, &places));
-    }
-    return emit_reshape(c, places, &sizes, out);
+    TRY(emit_reduce(c, OP_SUM, flat, 1, true, &total));
+    TRY(emit_scalar(c, wrong, total, from->given, false, &total));
+    TRY(emit_cast(c, total, DTYPE_I64, &total));
+    TRY(emit_scalar(c, OP_MUL, total, size_of(c, from->rows, from->dim), false, &total));
+    TRY(emit_expand(c, total, &line, &total));
+    TRY(emit_binary(c, OP_ADD, places, total, &places));
+    TRY(emit_reshape(c, places, &sizes, &operands[1]));
+    draft index = draft_of(LAYER_INDEX);
+    draft_list(&index, ATTR_DIMS, &dim, 1);
+    draft_flag(c, &index, ATTR_WRAP, false);
+    return emit(c, &index, operands, 2, out);
 }
 
 /* x[mask] has one dimension in place of the mask's. The values, broadcast to that rank, become one for each place of x
@@ -40,14 +61,9 @@ static insitu_status spread_values(converter *c, tensor_id x, const indexing *at
     TRY(emit_reshape(c, *values, &lifted, values));
     sym count = lifted.sizes[at->mask_dim];
     if (!is_int_constant(c, count, 1)) {
-        tensor_id operands[2] = {*values};
-        sym dim = sym_int(c->pool, at->mask_dim);
-        if (is_int_constant(c, count, 0)) return convert_unsupported(c, "a bool mask with no value");
-        TRY(emit_ranks(c, at->mask, &count, &operands[1]));
-        draft index = draft_of(LAYER_INDEX);
-        draft_list(&index, ATTR_DIMS, &dim, 1);
-        draft_flag(c, &index, ATTR_WRAP, false);
-        return emit(c, &index, operands, 2, values);
+        taken from;
+        TRY(take_rows(c, *values, at->mask_dim, &from));
+        return emit_taken(c, at->mask, &from, OP_NE, values);
     }
     for (uint32_t i = 0; i < rank; i++) {
         bool is_masked = i >= at->mask_dim && i < at->mask_dim + mask_rank;
@@ -83,23 +99,19 @@ insitu_status emit_put_masked(converter *c, tensor_id x, tensor_id values, const
 insitu_status convert_masked_scatter(converter *c, int32_t param) {
     (void)param;
     tensor_id x, mask, source, operands[3], result;
+    taken from;
     shape whole;
-    sym zero = sym_int(c->pool, 0);
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "mask", &mask));
     TRY(take_tensor(c, "source", &source));
     if (dtype_of(c, mask) != DTYPE_BOOL) return convert_unsupported(c, "a mask of %s", dtype_name(dtype_of(c, mask)));
     shape line = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, source)->shape)}};
-    if (is_int_constant(c, line.sizes[0], 0)) return convert_unsupported(c, "a source of no elements");
     TRY(broadcast_shapes(c, &tensor_of(c, x)->shape, &tensor_of(c, mask)->shape, &whole));
     TRY(emit_expand(c, x, &whole, &operands[0]));
     TRY(emit_expand(c, mask, &whole, &operands[2]));
     TRY(emit_reshape(c, source, &line, &source));
-    TRY(emit_ranks(c, operands[2], NULL, &operands[1]));
-    draft index = draft_of(LAYER_INDEX);
-    draft_list(&index, ATTR_DIMS, &zero, 1);
-    draft_flag(c, &index, ATTR_WRAP, false);
-    TRY(emit(c, &index, (tensor_id[]){source, operands[1]}, 2, &operands[1]));
+    TRY(take_rows(c, source, 0, &from));
+    TRY(emit_taken(c, operands[2], &from, OP_GT, &operands[1]));
     draft update = draft_of(LAYER_MASK_UPDATE);
     TRY(emit(c, &update, operands, 3, &result));
     set_only_result(c, result);

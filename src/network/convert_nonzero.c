@@ -6,47 +6,39 @@
  *     %r: f32[u0] = index(%flat x, %at)
  *
  * The order is stable, so the places of what is true come first, as they lie. A program that looks twice at one mask uses
- * one symbol; the places are computed once. */
+ * one symbol; the places are computed once. A number that the program takes as known is checked (convert_item.c). */
 #include "network/convert_int.h"
 
-/* The symbol that is a size of the node's result. Its value is counted in the mask unless that has been done. */
-static insitu_status find_symbol(converter *c, tensor_id mask, uint32_t dim, uint32_t *out_symbol) {
-    const graph_value *result = graph_value_of(c->graph, c->node->results[0]);
-    if (result->kind != VALUE_TENSOR || dim >= result->type.shape.rank)
-        return convert_fail(c, INSITU_FORMAT, "its result has not the rank that it gives");
-    *out_symbol = sym_symbol_index(c->pool, result->type.shape.sizes[dim]);
-    if (*out_symbol == NONE) return convert_unsupported(c, "a number of elements that the program takes as known");
-    tensor_id counted = c->counted[*out_symbol].mask;
-    if (counted.index != NONE && counted.index != mask.index)
-        return convert_unsupported(c, "two masks that the program takes to have equally many elements");
-    return INSITU_OK;
-}
-
-static insitu_status emit_count(converter *c, tensor_id flat, uint32_t symbol) {
+static insitu_status emit_count(converter *c, tensor_id flat, sym number) {
     tensor_id count;
     TRY(emit_cast(c, flat, DTYPE_I64, &count));
     TRY(emit_reduce(c, OP_SUM, count, 1, false, &count));
-    attr attrs[] = {attr_of_sym(sym_of_symbol(c->pool, symbol))};
-    return network_add_layer(c->network, LAYER_ITEM, &count, 1, attrs, c->node->name, c->node->source, NULL, c->diag);
+    return emit_item(c, count, number);
 }
 
 /* The places in row-major order of what isn't zero in x: i64[size dim of the node's result]. */
 static insitu_status emit_places(converter *c, tensor_id x, uint32_t dim, tensor_id *out) {
-    uint32_t symbol = NONE;
     tensor_id flat, sorted[2];
-    TRY(find_symbol(c, x, dim, &symbol));
-    *out = c->counted[symbol].places;
-    if (out->index != NONE) return INSITU_OK;
+    const graph_value *result = graph_value_of(c->graph, c->node->results[0]);
+    if (result->kind != VALUE_TENSOR || dim >= result->type.shape.rank)
+        return convert_fail(c, INSITU_FORMAT, "its result has not the rank that it gives");
+    sym number = result->type.shape.sizes[dim];
+    uint32_t symbol = sym_symbol_index(c->pool, number);
+    counted_mask *counted = symbol == NONE ? NULL : &c->counted[symbol];
+    if (counted && counted->places.index != NONE && counted->mask.index == x.index) {
+        *out = counted->places;
+        return INSITU_OK;
+    }
     shape line = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
     TRY(emit_cast(c, x, DTYPE_BOOL, &flat));
     TRY(emit_reshape(c, flat, &line, &flat));
-    TRY(emit_count(c, flat, symbol));
+    TRY(emit_count(c, flat, number));
     draft sort = draft_of(LAYER_SORT);
     draft_flag(c, &sort, ATTR_DESCENDING, true);
     draft_int(c, &sort, ATTR_DIM, 0);
     TRY(emit_on(c, &sort, flat, sorted));
-    TRY(emit_slice(c, sorted[1], 0, sym_int(c->pool, 0), sym_of_symbol(c->pool, symbol), 1, out));
-    c->counted[symbol] = (counted_mask){.mask = x, .places = *out};
+    TRY(emit_slice(c, sorted[1], 0, sym_int(c->pool, 0), number, 1, out));
+    if (counted && counted->places.index == NONE) *counted = (counted_mask){.mask = x, .places = *out};
     return INSITU_OK;
 }
 

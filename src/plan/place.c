@@ -30,7 +30,9 @@ static insitu_status settle_family(planner *planner, uint32_t root, uint32_t sto
         tensor_plan *member = &planner->tensors[t];
         if (t == root) {
             member->type = *layout;
-            TRY(order_after_layout(planner, layout, tensor_node(planner, (tensor_id){root}), out_ok));
+            uint32_t node = tensor_node(planner, (tensor_id){root});
+            TRY(order_after_layout(planner, layout, node, out_ok));
+            if (*out_ok) TRY(order_after_symbols(planner, planner->plan->storages[storage].bytes, node, out_ok));
             if (!*out_ok) return INSITU_OK;
         } else {
             const layer *view = planner_layer(planner, member->view.index);
