@@ -8,7 +8,7 @@
  * keep the compilation waiting, at a few nanoseconds an element. */
 static const fold_limits folding = {.bytes = 16 << 20, .work = 1 << 27, .total = 1 << 29};
 
-enum { MAX_TRIALS = 64 }; /* plans made of one network */
+enum { TRIAL_STEPS_A_LAYER = 1 << 10 }; /* of the search's budget: what a rewriting costs beside its plan */
 
 /* The old and new value of the report's row: states that change in their order, then inputs. */
 static bool find_final(const network *network, uint32_t row, tensor_id *out_start, tensor_id *out_next) {
@@ -29,6 +29,7 @@ static bool find_final(const network *network, uint32_t row, tensor_id *out_star
 typedef struct trial { /* a rewriting that may save copies */
     network *network;
     const plan_options *options;
+    uint64_t cost; /* of the first plan */
     plan **plan;
     insitu_diag *diag;
 } trial;
@@ -50,6 +51,15 @@ static insitu_status conclude(const trial *trial, const network_snapshot *before
         network_restore(trial->network, before);
     }
     return status;
+}
+
+/* Is there enough of the budget left for another plan? */
+static bool may_try(const trial *trial) {
+    plan_search *search = trial->options->search;
+    search->spent += (uint64_t)TRIAL_STEPS_A_LAYER * trial->network->order_count;
+    bool may = search->spent + trial->cost <= search->most;
+    search->is_cut |= !may;
+    return may;
 }
 
 static insitu_status try_pieces(const trial *trial, uint32_t row) {
@@ -80,14 +90,15 @@ static insitu_status try_pass(const trial *trial, insitu_status (*pass)(network 
 }
 
 static insitu_status save_copies(const trial *trial) {
-    uint32_t trials = 0;
-    for (uint32_t row = 0; row < (*trial->plan)->report_count && trials < MAX_TRIALS; row++) {
+    bool copies = false;
+    for (uint32_t row = 0; row < (*trial->plan)->report_count; row++) {
         if ((*trial->plan)->report[row].in_place) continue;
-        trials++;
+        copies = true;
+        if (!may_try(trial)) return INSITU_OK;
         TRY(try_pieces(trial, row));
     }
-    if (trials) TRY(try_pass(trial, read_copies));
-    return trials ? try_pass(trial, network_sink_updates) : INSITU_OK;
+    if (copies && may_try(trial)) TRY(try_pass(trial, read_copies));
+    return copies && may_try(trial) ? try_pass(trial, network_sink_updates) : INSITU_OK;
 }
 
 insitu_status compile_plan(network *network, const plan_options *options, bool strict, plan **out_plan,
@@ -95,9 +106,12 @@ insitu_status compile_plan(network *network, const plan_options *options, bool s
     *out_plan = NULL;
     TRY(network_fold_constants(network, evaluate_layer, NULL, &folding, diag));
     TRY(network_normalise(network, diag));
-    TRY(plan_build(network, options, out_plan, diag));
-    const trial trial = {network, options, out_plan, diag};
+    plan_search search = plan_search_for(network);
+    const plan_options shared = {.no_inplace = options->no_inplace, .search = &search};
+    TRY(plan_build(network, &shared, out_plan, diag));
+    const trial trial = {network, &shared, search.spent, out_plan, diag};
     insitu_status status = options->no_inplace ? INSITU_OK : save_copies(&trial);
+    if (status == INSITU_OK && search.is_cut) status = plan_note_cut(*out_plan);
     if (status == INSITU_OK && strict) status = plan_require_in_place(*out_plan, diag);
     if (status == INSITU_OK) return INSITU_OK;
     plan_destroy(*out_plan);

@@ -166,7 +166,7 @@ static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_ope
     for (uint32_t i = first; i < layer->operand_count; i++) {
         plan_operand part = {.storage = result->storage};
         if (planner->layers[index].in_part[i]) continue;
-        if (!layout_part(planner->pool, planner->network, layer, i, &result->type, &part.type))
+        if (!planner_part(planner, index, i, &result->type, &part.type))
             FAIL(planner->diag, INSITU_INTERNAL, "'%s' has no part %u", layer->name, i);
         plan_operand source = operand_of(planner, index, i);
         bool whole = layer->kind == LAYER_CONCAT || layer->assembles;

@@ -16,21 +16,24 @@ static bool is_check(const planner *planner, uint32_t node) {
     return n->kind == NODE_LAYER && planner_layer(planner, n->index)->kind == LAYER_ITEM;
 }
 
-/* Does the node need a value that a layer makes which will store into a state? */
-static bool needs_any(const planner *planner, uint32_t node) {
-    for (uint32_t i = 0; i < planner->network->layer_count; i++) {
-        if (!bitset_has(&planner->chain, i)) continue;
-        uint32_t maker = planner->layers[i].node;
-        if (maker == node || order_is_before(&planner->order, maker, node)) return true;
+/* The nodes of the layers that will store into states. */
+static insitu_status find_storing(planner *planner, bitset *out_nodes) {
+    TRY(bitset_create(&planner->scratch, planner->node_capacity, out_nodes));
+    for (uint32_t i = 0; i < planner->network->order_count; i++) {
+        uint32_t index = planner->network->order[i].index;
+        if (bitset_has(&planner->chain, index)) bitset_add(out_nodes, planner->layers[index].node);
     }
-    return false;
+    return INSITU_OK;
 }
 
 insitu_status late_find(planner *planner) {
     bool possible;
+    bitset storing;
+    TRY(find_storing(planner, &storing));
     for (uint32_t node = 0; node < planner->order.node_count; node++) {
         if (!is_check(planner, node)) continue;
-        planner->nodes[node].late = !planner->options.no_inplace && needs_any(planner, node);
+        bool needs = bitset_has(&storing, node) || order_follows_any(&planner->order, node, &storing);
+        planner->nodes[node].late = !planner->options.no_inplace && needs;
         planner->has_late |= planner->nodes[node].late;
         if (!planner->nodes[node].late) TRY(order_add(&planner->order, node, planner->barrier, &possible));
     }

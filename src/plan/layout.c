@@ -180,35 +180,16 @@ bool layout_unview(sym_pool *pool, const network *network, const layer *layer, c
     return false;
 }
 
-bool layout_part(sym_pool *pool, const network *network, const layer *layer, uint32_t operand,
-                 const tensor_type *result, tensor_type *out) {
-    *out = *result;
-    out->shape = network_tensor_of(network, layer->operands[operand])->shape;
-    if (layer_info_of(layer->kind)->traits & TRAIT_PART) {
-        tensor_type part = {.dtype = result->dtype, .offset = result->offset};
-        if (layer->kind == LAYER_SLICE_UPDATE)
-            view_slice(pool, layer, (uint32_t)layer_attr_int(network, layer, ATTR_DIM), result, &part);
-        if (layer->kind == LAYER_DIAGONAL_UPDATE) view_diagonal(pool, network, layer, result, &part);
-        if (layer->kind == LAYER_AS_STRIDED_UPDATE) view_strided(pool, layer, result, &part);
-        part.shape = out->shape;
-        *out = part;
-        return operand == 1;
-    }
-    uint32_t dim = (uint32_t)layer_attr_int(network, layer, ATTR_DIM);
-    if (layer->kind != LAYER_CONCAT) return false;
-    sym start = sym_int(pool, 0);
-    int64_t known = 0, size, sum;
-    for (uint32_t i = 0; i < operand; i++) {
-        sym part = network_tensor_of(network, layer->operands[i])->shape.sizes[dim];
-        bool is_known = sym_constant(pool, part, &size) && checked_add(known, size, &sum);
-        if (is_known)
-            known = sum;
-        else
-            start = sym_add(pool, start, part);
-    }
-    start = sym_add(pool, start, sym_int(pool, known));
-    out->offset = sym_add(pool, result->offset, sym_mul(pool, start, result->strides[dim]));
-    return true;
+bool layout_part(sym_pool *pool, const network *network, const layer *layer, const tensor_type *result,
+                 tensor_type *out) {
+    tensor_type part = {.dtype = result->dtype, .offset = result->offset};
+    if (layer->kind == LAYER_SLICE_UPDATE)
+        view_slice(pool, layer, (uint32_t)layer_attr_int(network, layer, ATTR_DIM), result, &part);
+    if (layer->kind == LAYER_DIAGONAL_UPDATE) view_diagonal(pool, network, layer, result, &part);
+    if (layer->kind == LAYER_AS_STRIDED_UPDATE) view_strided(pool, layer, result, &part);
+    part.shape = network_tensor_of(network, layer->operands[1])->shape;
+    *out = part;
+    return kind_has(layer->kind, TRAIT_PART);
 }
 
 /* Sufficient: sorted by stride, each dimension steps over all that the smaller ones reach. */

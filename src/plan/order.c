@@ -1,5 +1,5 @@
 /* The partial order of nodes: rows of bits hold, for each node, all that must run before it. Adding a pair updates the
- * closure and logs each changed word, so that a trial can be undone. */
+ * closure and, once trials begin, logs each changed word, so that a trial can be undone. */
 #include "plan/plan_int.h"
 
 insitu_status order_init(order *order, arena *arena, uint32_t node_capacity) {
@@ -20,7 +20,18 @@ bool order_is_before(const order *order, uint32_t first, uint32_t second) {
     return (row_of(order, second)[first >> 6] >> (first & 63)) & 1;
 }
 
+bool order_follows_any(const order *order, uint32_t node, const bitset *nodes) {
+    const uint64_t *row = row_of(order, node);
+    for (uint32_t i = 0; i < (nodes->bits + 63) / 64; i++)
+        if (row[i] & nodes->words[i]) return true;
+    return false;
+}
+
 static insitu_status change_word(order *order, uint64_t *word, uint64_t value) {
+    if (!order->is_logged) {
+        *word = value;
+        return INSITU_OK;
+    }
     TRY(arena_grow(order->arena, &order->changes, &order->change_capacity, order->change_count + 1,
                    sizeof *order->changes));
     order->changes[order->change_count++] = (struct order_change){word, *word};
@@ -45,9 +56,16 @@ insitu_status order_add(order *order, uint32_t first, uint32_t second, bool *out
     TRY(arena_grow(order->arena, &order->edges, &order->edge_capacity, order->edge_count + 1, sizeof *order->edges));
     order->edges[order->edge_count++] = (edge){first, second};
     order->has_successor[first] = true;
+    order->steps += order->words / 8 + 1;
     TRY(merge_row(order, second, first));
-    for (uint32_t node = 0; order->has_successor[second] && node < order->node_count; node++)
-        if (order_is_before(order, second, node)) TRY(merge_row(order, node, first));
+    if (!order->has_successor[second]) return INSITU_OK;
+    order->steps += order->node_count / 8;
+    for (uint32_t node = 0; node < order->node_count; node++) {
+        /* What comes after the first already comes after all that it comes after. */
+        if (!order_is_before(order, second, node) || order_is_before(order, first, node)) continue;
+        order->steps += order->words / 8 + 1;
+        TRY(merge_row(order, node, first));
+    }
     return INSITU_OK;
 }
 

@@ -2,10 +2,15 @@
  *
  * A value that is placed first takes what schedules it likes; where that costs old values of another, the other order may
  * cost less. Up to MAX_EXACT values are tried in every order; more of them with each in turn as the first. A plan that
- * copies nothing ends the search, so that most programs are planned once. */
+ * copies nothing ends the search, so that most programs are planned once; and so does its budget. */
 #include "plan/plan_int.h"
 
-enum { MAX_EXACT = 5, MAX_FIRST = 16, LARGE_NETWORK = 1000, MAX_LARGE = 4 };
+enum { MAX_EXACT = 5, MAX_FIRST = 16 };
+enum { SEARCH_STEPS = 20 << 20, SEARCH_STEPS_A_LAYER = 64 << 10 }; /* about 5 nanoseconds each */
+
+plan_search plan_search_for(const network *network) {
+    return (plan_search){.most = SEARCH_STEPS + (uint64_t)SEARCH_STEPS_A_LAYER * network->order_count};
+}
 
 static void rotate(final_value *finals, uint32_t count) { /* the last comes first */
     final_value last = finals[count - 1];
@@ -30,7 +35,7 @@ static uint32_t count_orders(const network *network) {
     for (uint32_t i = 0; i < network->state_count; i++) finals += network->states[i].next.index != NONE;
     for (uint32_t i = 2; i <= finals && i <= MAX_EXACT; i++) orders *= i;
     if (finals > MAX_EXACT) orders = finals < MAX_FIRST ? finals : MAX_FIRST;
-    return network->order_count > LARGE_NETWORK && orders > MAX_LARGE ? MAX_LARGE : orders;
+    return orders;
 }
 
 int64_t plan_copied_bytes(const plan *plan) {
@@ -41,27 +46,42 @@ int64_t plan_copied_bytes(const plan *plan) {
     return sum;
 }
 
+/* Another plan may cost as much as the last one did. */
+static bool may_try(plan_search *search, uint64_t cost) {
+    bool may = search->spent + cost <= search->most;
+    search->is_cut |= !may;
+    return may;
+}
+
+/* The plan takes the place of the other if it copies less; the worse one is destroyed. */
+static void keep_better(plan **kept, plan *other) {
+    plan *worse = other;
+    if (plan_copied_bytes(other) < plan_copied_bytes(*kept)) {
+        worse = *kept;
+        *kept = other;
+    }
+    plan_destroy(worse);
+}
+
 insitu_status plan_build(network *network, const plan_options *options, plan **out_plan, insitu_diag *diag) {
-    TRY(plan_in_order(network, options, 0, out_plan, diag));
+    plan_search own = plan_search_for(network);
+    plan_options shared = *options;
+    if (!shared.search) shared.search = &own;
+    uint64_t before = shared.search->spent;
+    TRY(plan_in_order(network, &shared, 0, out_plan, diag));
+    uint64_t cost = shared.search->spent - before;
     uint32_t orders = options->no_inplace ? 1 : count_orders(network);
-    int64_t least = plan_copied_bytes(*out_plan);
-    for (uint32_t i = 1; i < orders && least > 0; i++) {
+    for (uint32_t i = 1; i < orders && plan_copied_bytes(*out_plan) > 0 && may_try(shared.search, cost); i++) {
         plan *other;
-        insitu_status status = plan_in_order(network, options, i, &other, NULL);
+        before = shared.search->spent;
+        insitu_status status = plan_in_order(network, &shared, i, &other, NULL);
         if (status == INSITU_NOMEM) {
             plan_destroy(*out_plan);
             *out_plan = NULL;
             return diag_set(diag, INSITU_NOMEM, "out of memory");
         }
-        if (status != INSITU_OK) continue; /* an order that some value can't be placed in */
-        int64_t bytes = plan_copied_bytes(other);
-        if (bytes < least) {
-            plan *swap = *out_plan;
-            *out_plan = other;
-            other = swap;
-            least = bytes;
-        }
-        plan_destroy(other);
+        cost = shared.search->spent - before;
+        if (status == INSITU_OK) keep_better(out_plan, other); /* else an order that some value can't be placed in */
     }
     return INSITU_OK;
 }

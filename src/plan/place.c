@@ -31,6 +31,9 @@ static insitu_status settle_family(planner *planner, uint32_t root, uint32_t sto
         if (t == root) {
             member->type = *layout;
             uint32_t node = tensor_node(planner, (tensor_id){root});
+            planner->layers[planner->network->tensors[t].producer.index].parts_known = false;
+            TRY(planner_set(planner, &member->root_next, planner->storages[storage].roots));
+            TRY(planner_set(planner, &planner->storages[storage].roots, t));
             TRY(order_after_layout(planner, layout, node, out_ok));
             if (*out_ok) TRY(order_after_symbols(planner, planner->plan->storages[storage].bytes, node, out_ok));
             if (!*out_ok) return INSITU_OK;
@@ -40,12 +43,20 @@ static insitu_status settle_family(planner *planner, uint32_t root, uint32_t sto
             *out_ok = layout_view(planner->pool, planner->network, view, operand, &member->type);
             if (!*out_ok) return INSITU_OK;
         }
+        member->span = span_of(planner->pool, &member->type);
         TRY(planner_set(planner, &member->storage, storage));
         TRY(planner_set(planner, &member->member_next, planner->storages[storage].members));
         TRY(planner_set(planner, &planner->storages[storage].members, t));
+        TRY(planner_touch(planner, storage, TOUCH_TENSOR, t, 0));
+        planner->steps++;
     }
     *out_ok = true;
     return INSITU_OK;
+}
+
+static insitu_status set_takes(planner *planner, uint32_t index, bool takes, uint32_t storage) {
+    TRY(planner_set(planner, &planner->layers[index].takes_operand, takes));
+    return planner_touch(planner, storage, TOUCH_LAYER, index, 0);
 }
 
 static void restore_types(planner *planner, uint32_t root) {
@@ -57,10 +68,9 @@ static insitu_status place_root(planner *planner, uint32_t root, uint32_t storag
                                 uint32_t depth, bool *out_ok, conflict *out_conflict) {
     uint32_t index = planner->network->tensors[root].producer.index;
     const layer *layer = planner_layer(planner, index);
-    layer_plan *decided = &planner->layers[index];
     bool takes = kind_has(layer->kind, TRAIT_UPDATE) && !planner->options.no_inplace &&
                  !planner_tensor(planner, layer->operands[0])->repeats;
-    if (takes) TRY(planner_set(planner, &decided->takes_operand, true));
+    if (takes) TRY(set_takes(planner, index, true, storage));
     TRY(settle_family(planner, root, storage, layout, out_ok));
     if (!*out_ok) {
         *out_conflict = (conflict){NONE, root, NONE};
@@ -115,11 +125,13 @@ static insitu_status pull_part(planner *planner, uint32_t index, uint32_t operan
     plan_operand part = {.storage = place->storage};
     conflict ignored;
     bool done;
-    if (!layout_part(planner->pool, planner->network, layer, operand, &place->type, &part.type)) return INSITU_OK;
+    if (planner_is_spent(planner)) return INSITU_OK;
+    if (!planner_part(planner, index, operand, &place->type, &part.type)) return INSITU_OK;
     if (layer->kind == LAYER_AS_STRIDED_UPDATE && !layout_is_apart(planner->pool, &part.type)) return INSITU_OK;
     const set_asides before = planner_set_asides(planner);
     plan_mark mark = planner_mark(planner);
     TRY(planner_set(planner, in_part, true));
+    TRY(planner_touch(planner, place->storage, TOUCH_LAYER, index, operand));
     TRY(place_at_depth(planner, layer->operands[operand], &part, depth + 1, &done, &ignored));
     /* A source that lay there before is read by nobody now: what else it takes part in must still hold. */
     if (done) TRY(conflicts_check(planner, place->storage, &done, &ignored));
@@ -137,17 +149,16 @@ static insitu_status pull_part(planner *planner, uint32_t index, uint32_t operan
 static insitu_status pull_operand(planner *planner, uint32_t index, const plan_operand *place, uint32_t depth,
                                   bool *out_ok, conflict *out_conflict) {
     const layer *layer = planner_layer(planner, index);
-    uint32_t *takes = &planner->layers[index].takes_operand;
     conflict ignored;
     plan_mark mark = planner_mark(planner);
-    TRY(planner_set(planner, takes, true));
-    *out_ok = !planner_tensor(planner, layer->operands[0])->repeats;
+    if (!planner->layers[index].takes_operand) TRY(set_takes(planner, index, true, place->storage));
+    *out_ok = !planner_tensor(planner, layer->operands[0])->repeats && !planner_is_spent(planner);
     if (*out_ok) TRY(place_at_depth(planner, layer->operands[0], place, depth + 1, out_ok, &ignored));
     if (*out_ok) TRY(place_settle(planner, place->storage, out_ok, &ignored));
     if (*out_ok) return INSITU_OK;
     planner_undo(planner, mark);
     restore_types(planner, planner_tensor(planner, layer->operands[0])->root.index);
-    TRY(planner_set(planner, takes, false));
+    TRY(set_takes(planner, index, false, place->storage));
     return place_settle(planner, place->storage, out_ok, out_conflict);
 }
 

@@ -17,9 +17,9 @@ bool layout_same(const tensor_type *a, const tensor_type *b);
 bool layout_view(sym_pool *pool, const network *network, const layer *layer, const tensor_type *in, tensor_type *out);
 /* The operand's layout that gives the result this one; false if none does (slices, repeats). */
 bool layout_unview(sym_pool *pool, const network *network, const layer *layer, const tensor_type *out, tensor_type *in);
-/* The part of a concat's result that an operand fills, or of a slice_update's result that its source fills. */
-bool layout_part(sym_pool *pool, const network *network, const layer *layer, uint32_t operand,
-                 const tensor_type *result, tensor_type *out);
+/* The part of a slice_update's result (and the like) that its source fills; false if the layer has no such part. */
+bool layout_part(sym_pool *pool, const network *network, const layer *layer, const tensor_type *result,
+                 tensor_type *out);
 /* The same elements in row-major order under other sizes. */
 bool layout_reshape(sym_pool *pool, const tensor_type *in, const shape *shape, tensor_type *out);
 /* No two elements share memory, for certain: true only for constant layouts. */
@@ -46,6 +46,8 @@ typedef struct order {
     uint64_t *before;    /* row i: the nodes that must run before node i; words words a row */
     bool *has_successor; /* each node: some node was ever put after it */
     uint32_t words, node_count, node_capacity;
+    bool is_logged; /* changes are */
+    uint64_t steps; /* what was done so far */
     edge *edges;
     uint32_t edge_count, edge_capacity;
     struct order_change {
@@ -60,6 +62,7 @@ typedef struct order_mark {
 MUST_CHECK insitu_status order_init(order *order, arena *arena, uint32_t node_capacity);
 MUST_CHECK insitu_status order_add_node(order *order, uint32_t *out_node);
 bool order_is_before(const order *order, uint32_t first, uint32_t second);
+bool order_follows_any(const order *order, uint32_t node, const bitset *nodes); /* of at most node_capacity bits */
 /* *out_possible false, and nothing changed, if second must already run before first (or is first). */
 MUST_CHECK insitu_status order_add(order *order, uint32_t first, uint32_t second, bool *out_possible);
 order_mark order_position(const order *order);
@@ -76,6 +79,11 @@ typedef struct tensor_plan {
     tensor_type unplaced; /* the layout that it has while it is not placed */
     uint32_t storage;     /* decision; NONE: not placed */
     uint32_t member_next; /* decision: next tensor in the same storage; NONE */
+    uint32_t root_next;   /* decision, of a root: next root in the same storage; NONE */
+    uint32_t rests;       /* decision, of a root: a read of it is right since a write precedes all of its content */
+    region_span span;     /* of its layout, where it is placed */
+    uint32_t copies;      /* the first copy of it; NONE */
+    uint32_t end_reads;   /* the first that keeps it; NONE */
     uint32_t family_next; /* next view of the same root; NONE */
     uint32_t family_last; /* of a root: the last of its family */
     bool fixed;           /* an input, state or constant */
@@ -87,12 +95,21 @@ typedef struct use { /* one operand of one layer */
     uint32_t operand;
 } use;
 
+typedef struct placed_part {
+    tensor_type type;
+    region_span span;
+    bool is_known;
+} placed_part;
+
 typedef struct layer_plan {
     uint32_t node;
     bool makes_view;        /* its result is a view of its operand's memory: no step */
     uint32_t takes_operand; /* decision. update: works in operand 0's memory; copy: its operand already lies there */
     uint32_t *in_part;      /* decision, each operand: it already lies in its part of the result */
     uint32_t *set_aside;    /* decision, each operand: copy (index) that is read in its stead; NONE */
+    sym *starts;            /* concat: where each operand begins along the dimension */
+    placed_part *parts;     /* where operands lie in the result's layout, if they lie in it */
+    bool parts_known;       /* for the layout that it has now */
 } layer_plan;
 
 typedef enum copy_purpose {
@@ -109,7 +126,8 @@ typedef struct planned_copy { /* a copy that the planner inserts */
     uint32_t set_aside; /* decision: another copy that is read in the source's stead; NONE */
     uint32_t is_read;   /* decision: it is made for its own sake, and read in the source's stead as well */
     plan_operand target;
-    uint32_t final; /* the final for whose sake it is made; NONE */
+    uint32_t final;     /* the final for whose sake it is made; NONE */
+    uint32_t copy_next; /* the next of the same source; NONE */
 } planned_copy;
 
 typedef enum node_kind { NODE_LAYER, NODE_COPY, NODE_CHECK, NODE_BARRIER, NODE_END } node_kind;
@@ -136,6 +154,9 @@ typedef struct final_value { /* a state tensor (or mutated input) and its value 
 
 typedef struct storage_plan {
     uint32_t members; /* decision: first tensor in it; NONE */
+    uint32_t roots;   /* decision: first root in it; NONE */
+    uint32_t touched; /* decision: the last touch of it; NONE */
+    uint32_t checked; /* decision: the last touch of it that was looked at; NONE */
     bool written;     /* a state, or an input that the program mutates: writes wait for the barrier */
 } storage_plan;
 
@@ -143,7 +164,22 @@ typedef struct end_read { /* what must be intact when the call ends */
     uint32_t active;      /* decision */
     uint32_t tensor;      /* NONE: the target of a copy */
     uint32_t copy;
+    uint32_t end_next; /* the next of the same tensor; NONE */
 } end_read;
+
+/* What was added to a storage, and is looked at by the next check of it. */
+typedef enum touch_kind {
+    TOUCH_TENSOR, /* it lies there */
+    TOUCH_READ,   /* it is read by one more */
+    TOUCH_LAYER,  /* whether an operand is taken over, or lies in its part, was decided */
+    TOUCH_COPY,   /* from there, or to there */
+    TOUCH_END     /* something that a copy stores there must last */
+} touch_kind;
+typedef struct touch {
+    touch_kind kind;
+    uint32_t index, operand; /* operand: LAYER */
+    uint32_t previous;       /* touch of the same storage; NONE */
+} touch;
 
 typedef struct plan_change {
     uint32_t *word;
@@ -151,7 +187,7 @@ typedef struct plan_change {
 } plan_change;
 typedef struct plan_mark {
     order_mark order;
-    uint32_t change_count;
+    uint32_t change_count, touch_count;
 } plan_mark;
 
 typedef struct planner {
@@ -184,12 +220,21 @@ typedef struct planner {
     order order;
     plan_change *changes;
     uint32_t change_count, change_capacity;
+    touch *touches;
+    uint32_t touch_count, touch_capacity;
     struct conflict_work *work; /* buffers of conflict.c, reused */
+    uint64_t steps;             /* of the search: what it costs, whatever the machine; the order has its own */
+    uint64_t most_steps;
+    bool is_cut; /* something was not tried, since they were spent */
 } planner;
 
 MUST_CHECK insitu_status planner_set(planner *planner, uint32_t *word, uint32_t value);
+MUST_CHECK insitu_status planner_touch(planner *planner, uint32_t storage, touch_kind kind, uint32_t index,
+                                       uint32_t operand);
 plan_mark planner_mark(const planner *planner);
 void planner_undo(planner *planner, plan_mark mark);
+/* Is the budget of the search spent? What then is not tried might have saved copies. */
+bool planner_is_spent(planner *planner);
 MUST_CHECK insitu_status planner_add_storage(planner *planner, storage_kind kind, uint32_t index, sym bytes,
                                              uint32_t *out_storage);
 MUST_CHECK insitu_status planner_add_node(planner *planner, node_kind kind, uint32_t index, uint32_t key,
@@ -217,6 +262,8 @@ bool planner_aside(planner *planner, uint32_t index, tensor_id tensor, plan_oper
 bool layer_is_copy(const planner *planner, uint32_t layer);
 bool tensor_is_root(const planner *planner, tensor_id tensor);
 uint32_t tensor_node(const planner *planner, tensor_id tensor); /* of the layer that makes it; NONE: fixed */
+/* The part of a concat's result that an operand fills, or of an update's that its source fills. */
+bool planner_part(planner *planner, uint32_t layer, uint32_t operand, const tensor_type *result, tensor_type *out);
 /* Puts the node after the items whose symbols the expression, or the layout, uses. */
 MUST_CHECK insitu_status order_after_symbols(planner *planner, sym expression, uint32_t node, bool *out_possible);
 MUST_CHECK insitu_status order_after_layout(planner *planner, const tensor_type *type, uint32_t node,

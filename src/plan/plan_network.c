@@ -2,6 +2,8 @@
 #include "plan/plan_int.h"
 #include <string.h>
 
+enum { STEPS_A_LAYER = 1 << 10 }; /* what a plan costs beside the search */
+
 /* ---- tables ---- */
 
 static insitu_status build_uses(planner *planner) {
@@ -23,6 +25,21 @@ static insitu_status build_uses(planner *planner) {
     return INSITU_OK;
 }
 
+static insitu_status find_starts(planner *planner, uint32_t index) {
+    const layer *layer = planner_layer(planner, index);
+    if (layer->kind != LAYER_CONCAT) return INSITU_OK;
+    const uint32_t dim = (uint32_t)layer_attr_int(planner->network, layer, ATTR_DIM);
+    sym start = sym_int(planner->pool, 0), *starts;
+    TRY(arena_array(&planner->scratch, layer->operand_count, sizeof *starts, &starts));
+    for (uint32_t i = 0; i < layer->operand_count; i++) {
+        starts[i] = start;
+        start =
+            sym_add(planner->pool, start, network_tensor_of(planner->network, layer->operands[i])->shape.sizes[dim]);
+    }
+    planner->layers[index].starts = starts;
+    return INSITU_OK;
+}
+
 static insitu_status init_layers(planner *planner) {
     const network *network = planner->network;
     TRY(arena_array(&planner->scratch, network->layer_count + 1, sizeof *planner->layers, &planner->layers));
@@ -32,6 +49,7 @@ static insitu_status init_layers(planner *planner) {
         TRY(arena_array(&planner->scratch, count + 1, sizeof *decided->in_part, &decided->in_part));
         TRY(arena_array(&planner->scratch, count + 1, sizeof *decided->set_aside, &decided->set_aside));
         for (uint32_t k = 0; k < count; k++) decided->set_aside[k] = NONE;
+        TRY(find_starts(planner, i));
     }
     return INSITU_OK;
 }
@@ -39,6 +57,7 @@ static insitu_status init_layers(planner *planner) {
 static void make_member(planner *planner, tensor_id tensor, uint32_t storage) {
     tensor_plan *placed = planner_tensor(planner, tensor);
     placed->storage = storage;
+    placed->span = span_of(planner->pool, &placed->type);
     placed->member_next = planner->storages[storage].members;
     planner->storages[storage].members = tensor.index;
 }
@@ -336,7 +355,9 @@ static insitu_status add_nodes(planner *planner) {
     TRY(planner_add_node(planner, NODE_END, 0, last, &planner->end));
     TRY(order_add(&planner->order, planner->barrier, planner->end, &possible));
     for (uint32_t i = 0; i < count; i++) TRY(order_add(&planner->order, i, planner->end, &possible));
-    return late_find(planner);
+    TRY(late_find(planner));
+    planner->order.is_logged = true;
+    return INSITU_OK;
 }
 
 /* ---- results ---- */
@@ -415,8 +436,15 @@ static insitu_status build(planner *planner) {
     TRY(arena_array(&planner->scratch, capacity, sizeof *planner->storages, &planner->storages));
     TRY(arena_array(&planner->scratch, network->tensor_count + 1, sizeof *planner->tensors, &planner->tensors));
     for (uint32_t t = 0; t < network->tensor_count; t++)
-        planner->tensors[t] = (tensor_plan){
-            .root = {t}, .view = NO_LAYER, .storage = NONE, .member_next = NONE, .family_next = NONE, .family_last = t};
+        planner->tensors[t] = (tensor_plan){.root = {t},
+                                            .view = NO_LAYER,
+                                            .storage = NONE,
+                                            .member_next = NONE,
+                                            .root_next = NONE,
+                                            .copies = NONE,
+                                            .end_reads = NONE,
+                                            .family_next = NONE,
+                                            .family_last = t};
     TRY(init_layers(planner));
     TRY(build_uses(planner));
     TRY(add_weights(planner));
@@ -457,10 +485,14 @@ insitu_status plan_in_order(network *network, const plan_options *options, uint3
                        .pool = &plan->symbols,
                        .options = *options,
                        .final_order = order,
+                       .most_steps = options->search->most - options->search->spent,
                        .diag = diag};
+    if (options->search->spent > options->search->most) planner.most_steps = 0;
     arena_init(&planner.scratch);
     if (switch_on(SWITCH_NO_INPLACE)) planner.options.no_inplace = true;
     if (status == INSITU_OK) status = build(&planner);
+    options->search->spent += planner.steps + planner.order.steps + (uint64_t)STEPS_A_LAYER * network->order_count;
+    options->search->is_cut |= planner.is_cut;
     arena_release(&planner.scratch);
     if (status == INSITU_OK) status = plan_verify(plan, diag);
     if (status == INSITU_OK)

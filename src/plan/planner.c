@@ -10,16 +10,30 @@ insitu_status planner_set(planner *planner, uint32_t *word, uint32_t value) {
     return INSITU_OK;
 }
 
+insitu_status planner_touch(planner *planner, uint32_t storage, touch_kind kind, uint32_t index, uint32_t operand) {
+    storage_plan *lies = &planner->storages[storage];
+    TRY(arena_grow(&planner->scratch, &planner->touches, &planner->touch_capacity, planner->touch_count + 1,
+                   sizeof *planner->touches));
+    planner->touches[planner->touch_count] = (touch){kind, index, operand, lies->touched};
+    return planner_set(planner, &lies->touched, planner->touch_count++);
+}
+
 plan_mark planner_mark(const planner *planner) {
-    return (plan_mark){order_position(&planner->order), planner->change_count};
+    return (plan_mark){order_position(&planner->order), planner->change_count, planner->touch_count};
 }
 
 void planner_undo(planner *planner, plan_mark mark) {
     order_undo(&planner->order, mark.order);
+    planner->touch_count = mark.touch_count;
     while (planner->change_count > mark.change_count) {
         planner->change_count--;
         *planner->changes[planner->change_count].word = planner->changes[planner->change_count].old;
     }
+}
+
+bool planner_is_spent(planner *planner) {
+    planner->is_cut |= planner->steps + planner->order.steps > planner->most_steps;
+    return planner->is_cut;
 }
 
 insitu_status planner_add_storage(planner *planner, storage_kind kind, uint32_t index, sym bytes,
@@ -28,7 +42,7 @@ insitu_status planner_add_storage(planner *planner, storage_kind kind, uint32_t 
     uint32_t count = plan->storage_count;
     if (count == planner->storage_capacity) FAIL(planner->diag, INSITU_INTERNAL, "too many storages");
     plan->storages[count] = (plan_storage){.kind = kind, .index = index, .bytes = bytes, .last_step = NONE};
-    planner->storages[count] = (storage_plan){.members = NONE};
+    planner->storages[count] = (storage_plan){.members = NONE, .roots = NONE, .touched = NONE, .checked = NONE};
     plan->storage_count++;
     *out_storage = count;
     return INSITU_OK;
@@ -70,6 +84,18 @@ bool planner_aside(planner *planner, uint32_t index, tensor_id tensor, plan_oper
     if (layout_reshape(planner->pool, &source->type, shape, &view) && layout_same(&view, &wanted->type))
         return layout_reshape(planner->pool, &copy->target.type, shape, &out->type);
     return view_copy(planner, copy, tensor, &out->type);
+}
+
+bool planner_part(planner *planner, uint32_t index, uint32_t operand, const tensor_type *result, tensor_type *out) {
+    const layer *layer = planner_layer(planner, index);
+    if (layer->kind != LAYER_CONCAT)
+        return operand == 1 && layout_part(planner->pool, planner->network, layer, result, out);
+    const uint32_t dim = (uint32_t)layer_attr_int(planner->network, layer, ATTR_DIM);
+    *out = *result;
+    out->shape = network_tensor_of(planner->network, layer->operands[operand])->shape;
+    sym start = planner->layers[index].starts[operand];
+    out->offset = sym_add(planner->pool, result->offset, sym_mul(planner->pool, start, result->strides[dim]));
+    return true;
 }
 
 bool tensor_is_root(const planner *planner, tensor_id tensor) {
@@ -129,7 +155,9 @@ static insitu_status new_copy(planner *planner, copy_purpose purpose, tensor_id 
                    sizeof *planner->copies));
     planned_copy *copy;
     TRY(arena_array(&planner->scratch, 1, sizeof *copy, &copy));
-    *copy = (planned_copy){.purpose = purpose, .source = source, .set_aside = NONE};
+    tensor_plan *copied = planner_tensor(planner, source);
+    *copy = (planned_copy){.purpose = purpose, .source = source, .set_aside = NONE, .copy_next = copied->copies};
+    copied->copies = planner->copy_count;
     TRY(planner_add_node(planner, NODE_COPY, planner->copy_count, 0, &copy->node));
     *out_copy = planner->copy_count;
     planner->copies[planner->copy_count++] = copy;
@@ -143,6 +171,9 @@ insitu_status planner_add_copy(planner *planner, copy_purpose purpose, tensor_id
     copy->target = *target;
     copy->final = final;
     TRY(planner_set(planner, &copy->active, true));
+    const uint32_t read = planner_tensor(planner, source)->storage;
+    TRY(planner_touch(planner, target->storage, TOUCH_COPY, *out_copy, 0));
+    if (read != NONE && read != target->storage) TRY(planner_touch(planner, read, TOUCH_COPY, *out_copy, 0));
     return order_copy(planner, copy);
 }
 
@@ -151,8 +182,14 @@ insitu_status planner_add_end_read(planner *planner, uint32_t tensor, uint32_t c
                    sizeof *planner->end_reads));
     end_read *read;
     TRY(arena_array(&planner->scratch, 1, sizeof *read, &read));
-    *read = (end_read){.tensor = tensor, .copy = copy};
+    *read = (end_read){.tensor = tensor, .copy = copy, .end_next = NONE};
+    if (tensor != NONE) {
+        read->end_next = planner->tensors[tensor].end_reads;
+        planner->tensors[tensor].end_reads = planner->end_read_count;
+    }
     planner->end_reads[planner->end_read_count++] = read;
+    const uint32_t storage = tensor != NONE ? planner->tensors[tensor].storage : planner->copies[copy]->target.storage;
+    if (storage != NONE) TRY(planner_touch(planner, storage, tensor != NONE ? TOUCH_READ : TOUCH_END, tensor, 0));
     return planner_set(planner, &read->active, true);
 }
 

@@ -3,8 +3,9 @@
  * With constant sizes, strides and offsets this is exact: is there a point of a bounded integer box at which a linear
  * form is zero? Views of one tensor have the same strides, so that a dimension of the one and a dimension of the other
  * with equal strides become one variable (their difference); a search from the largest stride down with interval and
- * divisibility cuts then visits a handful of points. A search that takes too long answers yes. With symbols, only the
- * intervals of addresses are compared. */
+ * divisibility cuts then visits a handful of points. A search that takes too long answers yes. Of views with symbols the
+ * dimensions that both have, and that step over all else, are left out: those with a dynamic batch are then constant. Where
+ * symbols remain, only the intervals of addresses are compared. */
 #include "plan/plan_int.h"
 
 enum { SEARCH_BUDGET = 20000, MAX_TERMS = 2 * MAX_RANK + 2 };
@@ -93,9 +94,8 @@ static sym start_of(sym_pool *pool, const tensor_type *type) {
     return sym_mul(pool, type->offset, sym_int(pool, dtype_size(type->dtype)));
 }
 
-static void same_unit(const sym_pool *pool, const tensor_type *a, const tensor_type *b, form *form) {
+static void same_unit(const tensor_type *a, const tensor_type *b, form *form) {
     /* Two dense views of one element size meet element by element: their bytes need no variable. */
-    (void)pool;
     if (dtype_size(a->dtype) != dtype_size(b->dtype)) return;
     int64_t size = dtype_size(a->dtype);
     for (uint32_t i = 0; i < form->count; i++)
@@ -127,23 +127,83 @@ region_span span_of(const sym_pool *pool, const tensor_type *type) {
     return fits ? bytes : span;
 }
 
-bool region_overlaps(sym_pool *pool, const tensor_type *a, const tensor_type *b) {
+/* ---- dimensions that both views have ---- */
+
+static tensor_type without(const tensor_type *type, uint32_t dim) {
+    tensor_type rest = *type;
+    rest.shape.rank--;
+    for (uint32_t i = dim; i < rest.shape.rank; i++) {
+        rest.shape.sizes[i] = type->shape.sizes[i + 1];
+        rest.strides[i] = type->strides[i + 1];
+    }
+    return rest;
+}
+
+/* All elements of both lie within one step of that many elements. */
+static bool fits_step(sym_pool *pool, const tensor_type *a, const tensor_type *b, sym stride) {
+    int64_t step, size = dtype_size(a->dtype);
+    region_span one = span_of(pool, a), other = span_of(pool, b);
+    if (one.end == INT64_MAX || other.end == INT64_MAX || !sym_constant(pool, stride, &step)) {
+        sym bytes = sym_mul(pool, stride, sym_int(pool, size));
+        const tensor_type *both[] = {a, b};
+        for (uint32_t i = 0; i < 4; i++) {
+            sym reach = sym_sub(pool, end_of(pool, both[i / 2]), start_of(pool, both[i % 2]));
+            if (sym_is_le(pool, reach, bytes) != TRUTH_TRUE) return false;
+        }
+        return true;
+    }
+    int64_t begin = one.begin < other.begin ? one.begin : other.begin, end = one.end > other.end ? one.end : other.end;
+    return checked_mul(step, size, &step) && end - begin <= step;
+}
+
+static bool is_constant(const sym_pool *pool, const tensor_type *type, uint32_t dim) {
+    int64_t ignored;
+    return sym_constant(pool, type->shape.sizes[dim], &ignored) && sym_constant(pool, type->strides[dim], &ignored);
+}
+
+/* Drops a dimension with symbols in which elements of the one meet elements of the other at equal indices alone. */
+static bool drop_common(sym_pool *pool, tensor_type *a, tensor_type *b) {
+    for (uint32_t i = 0; i < a->shape.rank; i++) {
+        if (is_constant(pool, a, i)) continue;
+        for (uint32_t k = 0; k < b->shape.rank; k++) {
+            if (!sym_same(a->shape.sizes[i], b->shape.sizes[k]) || !sym_same(a->strides[i], b->strides[k])) continue;
+            tensor_type rest_a = without(a, i), rest_b = without(b, k);
+            if (!fits_step(pool, &rest_a, &rest_b, a->strides[i])) continue;
+            *a = rest_a;
+            *b = rest_b;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Exact, save where the search takes too long. False in *out_known: something is no constant. */
+static bool constants_overlap(sym_pool *pool, const tensor_type *a, const tensor_type *b, bool *out_known) {
     form form = {.budget = SEARCH_BUDGET};
     int64_t base = 0;
     bool empty = false;
-    if (add_view(pool, &form, a, false, &base, &empty) && add_view(pool, &form, b, true, &base, &empty)) {
-        if (empty) return false;
-        same_unit(pool, a, b, &form);
-        sort_terms(&form);
-        for (uint32_t i = form.count; i-- > 0;) {
-            const term *t = &form.terms[i];
-            form.min_rest[i] = form.min_rest[i + 1] + t->coefficient * t->low;
-            form.max_rest[i] = form.max_rest[i + 1] + t->coefficient * t->high;
-            form.gcd_rest[i] = gcd(t->coefficient, form.gcd_rest[i + 1]);
-        }
-        return has_zero(&form, 0, base);
+    *out_known = add_view(pool, &form, a, false, &base, &empty) && add_view(pool, &form, b, true, &base, &empty);
+    if (empty) *out_known = true;
+    if (!*out_known || empty) return false;
+    same_unit(a, b, &form);
+    sort_terms(&form);
+    for (uint32_t i = form.count; i-- > 0;) {
+        const term *t = &form.terms[i];
+        form.min_rest[i] = form.min_rest[i + 1] + t->coefficient * t->low;
+        form.max_rest[i] = form.max_rest[i + 1] + t->coefficient * t->high;
+        form.gcd_rest[i] = gcd(t->coefficient, form.gcd_rest[i + 1]);
     }
-    if (empty) return false;
-    return sym_is_le(pool, end_of(pool, a), start_of(pool, b)) != TRUTH_TRUE &&
-           sym_is_le(pool, end_of(pool, b), start_of(pool, a)) != TRUTH_TRUE;
+    return has_zero(&form, 0, base);
+}
+
+bool region_overlaps(sym_pool *pool, const tensor_type *a, const tensor_type *b) {
+    bool known, overlaps = constants_overlap(pool, a, b, &known);
+    if (known) return overlaps;
+    tensor_type rest_a = *a, rest_b = *b;
+    bool dropped = false;
+    while (dtype_size(a->dtype) == dtype_size(b->dtype) && drop_common(pool, &rest_a, &rest_b)) dropped = true;
+    if (dropped) overlaps = constants_overlap(pool, &rest_a, &rest_b, &known);
+    if (known) return overlaps;
+    return sym_is_le(pool, end_of(pool, &rest_a), start_of(pool, &rest_b)) != TRUTH_TRUE &&
+           sym_is_le(pool, end_of(pool, &rest_b), start_of(pool, &rest_a)) != TRUTH_TRUE;
 }

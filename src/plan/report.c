@@ -195,6 +195,17 @@ insitu_status report_build(planner *planner) {
     return INSITU_OK;
 }
 
+insitu_status plan_note_cut(plan *plan) {
+    for (uint32_t i = 0; i < plan->report_count; i++) {
+        report_row *row = &plan->report[i];
+        if (row->in_place) continue;
+        TRY(arena_printf(&plan->arena, &row->reason,
+                         "%s; the search for fewer copies ended before all was tried, so this may be avoidable",
+                         row->reason));
+    }
+    return INSITU_OK;
+}
+
 insitu_status plan_require_in_place(const plan *plan, insitu_diag *diag) {
     for (uint32_t i = 0; i < plan->report_count; i++) {
         const report_row *row = &plan->report[i];
