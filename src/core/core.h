@@ -178,7 +178,8 @@ enum layer_traits {
     TRAIT_ASSEMBLE = 1 << 5,    /* the result is made of whole operands, each of which may be produced in its part */
     TRAIT_PRODUCT = 1 << 6,     /* may be run by oneDNN */
     TRAIT_HOST = 1 << 7,        /* reads a tensor's value into a symbol */
-    TRAIT_PART = 1 << 8         /* an update whose source is stored into a view of the result, and nothing else */
+    TRAIT_PART = 1 << 8,        /* an update whose source is stored into a view of the result, and nothing else */
+    TRAIT_REPLACE = 1 << 9      /* one operand, in whose very place a result of its dtype and layout may be made */
 };
 typedef enum op_kind {
 #define OP(id, name, group) OP_##id,

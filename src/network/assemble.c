@@ -20,7 +20,7 @@ typedef struct assembler {
     uint32_t rank;
     piece_list pieces;
     bitset written; /* scratch */
-    bool is_update; /* the program itself stores parts into something */
+    bool is_stored; /* the piece at hand: by an update of the program's */
     insitu_diag *diag;
 } assembler;
 
@@ -233,7 +233,7 @@ static insitu_status add(assembler *assembler, layer_kind kind, const tensor_id 
     TRY(network_add_layer(assembler->network, kind, operands, count, attrs, like.name, like.source, out,
                           assembler->diag));
     layer_id added = network_tensor_of(assembler->network, *out)->producer;
-    network_layer_of(assembler->network, added)->assembles = !assembler->is_update;
+    network_layer_of(assembler->network, added)->assembles = !assembler->is_stored;
     return INSITU_OK;
 }
 
@@ -428,6 +428,7 @@ static bool is_whole(const assembler *assembler, const piece *piece) {
 
 static insitu_status add_piece(assembler *assembler, uint32_t index, tensor_id *value) {
     const piece *piece = &assembler->pieces.items[index];
+    assembler->is_stored = piece->is_stored;
     kept_at kept;
     tensor_id source;
     uint32_t repeated = 0;
@@ -444,19 +445,6 @@ static insitu_status add_piece(assembler *assembler, uint32_t index, tensor_id *
 }
 
 /* ---- the whole ---- */
-
-/* Is the value an update's, or a view of that? */
-static bool comes_from_update(const network *network, tensor_id value) {
-    for (uint32_t links = 0; links < network->layer_count; links++) {
-        const network_tensor *made = network_tensor_of(network, value);
-        if (made->role != TENSOR_RESULT) return false;
-        const layer *layer = network_layer_of(network, made->producer);
-        if (kind_has(layer->kind, TRAIT_UPDATE)) return true;
-        if (!kind_has(layer->kind, TRAIT_VIEW) && layer->kind != LAYER_COPY) return false;
-        value = layer->operands[0];
-    }
-    return false;
-}
 
 static insitu_status assemble(assembler *assembler) {
     network *network = assembler->network;
@@ -489,7 +477,6 @@ insitu_status network_assemble(network *network, tensor_id start, tensor_id next
     /* A piece of the value itself: what makes it is not followed. */
     for (uint32_t i = 0; i < pieces->count; i++) known &= pieces->items[i].source.index != next.index;
     if (known) {
-        assembler->is_update = comes_from_update(network, next);
         assembler->rank = made->shape.rank;
         int64_t stride = 1;
         for (uint32_t k = assembler->rank; k-- > 0; stride *= assembler->sizes[k]) assembler->strides[k] = stride;

@@ -174,6 +174,8 @@ MUST_CHECK insitu_status network_copy(const network *source, network **out_netwo
 MUST_CHECK insitu_status network_recognise_runs(network *network, insitu_diag *diag);
 /* where, by a mask that is a stretch of one dimension -> slice_update */
 MUST_CHECK insitu_status network_recognise_masks(network *network, insitu_diag *diag);
+/* slice(expand(x)), along a dimension that repeats -> expand(x), reshape(x) */
+MUST_CHECK insitu_status network_slice_expands(network *network, insitu_diag *diag);
 /* slice_update(x, slice(x)) of one part -> reshape(x) */
 MUST_CHECK insitu_status network_view_idle_updates(network *network, insitu_diag *diag);
 /* A state's new value that is a part of a computed one -> that part computed by itself */

@@ -127,7 +127,7 @@ static bool cut_range(const piece *query, uint32_t dim, int64_t low, int64_t hig
 
 /* Of a query that lies in a slice with a step: the elements that the slice takes go to the source, the others to x. */
 static bool cut_lattice(finder *finder, const piece *query, uint32_t dim, int64_t start, int64_t step, tensor_id x,
-                        tensor_id source) {
+                        tensor_id source, bool stores) {
     uint32_t loop;
     if (!only_loop(query, dim, &loop)) return false;
     int64_t each = loop == NONE ? 0 : query->steps[dim][loop], period = each == 0 ? 1 : step / gcd(each, step);
@@ -143,6 +143,7 @@ static bool cut_lattice(finder *finder, const piece *query, uint32_t dim, int64_
             part.base[dim] = (part.base[dim] - start) / step;
             for (uint32_t j = 0; j < part.loops; j++) part.steps[dim][j] /= step;
         }
+        part.is_stored |= taken && stores;
         push_for(finder, part, taken ? source : x);
     }
     return true;
@@ -178,8 +179,8 @@ static bool ask_slice_update(finder *finder, const layer *layer, const piece *qu
     if (!cut_range(query, (uint32_t)dim, start, end, &cut)) return false;
     push_for(finder, cut.before, layer->operands[0]);
     push_for(finder, cut.after, layer->operands[0]);
-    return piece_elements(&cut.inside) == 0 ||
-           cut_lattice(finder, &cut.inside, (uint32_t)dim, start, step, layer->operands[0], layer->operands[1]);
+    return piece_elements(&cut.inside) == 0 || cut_lattice(finder, &cut.inside, (uint32_t)dim, start, step,
+                                                           layer->operands[0], layer->operands[1], !layer->assembles);
 }
 
 static bool ask_shift_update(finder *finder, const layer *layer, const piece *query) {
@@ -195,6 +196,7 @@ static bool ask_shift_update(finder *finder, const layer *layer, const piece *qu
     if (!front) cut.inside.base[dim] += s[dim] - fresh - kept;
     cut.before.base[dim] += front ? -fresh : fresh;
     cut.after.base[dim] += front ? -fresh : fresh;
+    cut.inside.is_stored = true;
     push_for(finder, cut.inside, layer->operands[1]);
     push_for(finder, cut.before, layer->operands[0]);
     push_for(finder, cut.after, layer->operands[0]);
@@ -395,7 +397,7 @@ static bool continues(const piece *a, const piece *b, uint32_t loop) {
 }
 
 static bool merge(piece *a, const piece *b) {
-    if (a->source.index != b->source.index || a->loops != b->loops) return false;
+    if (a->source.index != b->source.index || a->loops != b->loops || a->is_stored != b->is_stored) return false;
     uint32_t differs = NONE;
     for (uint32_t j = 0; j < a->loops; j++) {
         if (a->to[j] != b->to[j]) return false;

@@ -14,6 +14,7 @@ typedef struct piece {
     int64_t counts[MAX_LOOPS];
     int64_t to_offset, to[MAX_LOOPS];
     int64_t base[MAX_RANK], steps[MAX_RANK][MAX_LOOPS];
+    bool is_stored; /* an update of the program's stores it */
 } piece;
 
 typedef struct piece_list {

@@ -42,6 +42,7 @@ const layer *network_maker_of(const network *network, tensor_id tensor, layer_ki
 insitu_status network_normalise(network *network, insitu_diag *diag) {
     TRY(network_recognise_runs(network, diag));
     TRY(network_recognise_masks(network, diag));
+    TRY(network_slice_expands(network, diag));
     TRY(network_view_idle_updates(network, diag));
     TRY(network_compute_parts(network, diag));
     TRY(network_recognise_shifts(network, diag));

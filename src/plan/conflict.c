@@ -134,8 +134,8 @@ static insitu_status put_before_content(planner *planner, const read_of *read, u
     return INSITU_OK;
 }
 
-/* A layer that stores element i after reading element i of the same place, or that moves all of it; and what stores one
- * copy and nothing else, which is a move if the places overlap, and nothing if they are the same. */
+/* A layer that stores element i after reading element i of the same place, or all that is needed of it, or that moves all
+ * of it; and what stores one copy and nothing else, which is a move if the places overlap, and nothing if they are the same. */
 static bool may_store_over(const planner *planner, uint32_t node, const tensor_type *read, const tensor_type *written) {
     const plan_node *n = &planner->nodes[node];
     bool copies = n->kind == NODE_COPY, elementwise = false;
@@ -143,7 +143,7 @@ static bool may_store_over(const planner *planner, uint32_t node, const tensor_t
         layer_kind kind = planner_layer(planner, n->index)->kind;
         copies =
             layer_is_copy(planner, n->index) || (kind_has(kind, TRAIT_PART) && planner->layers[n->index].takes_operand);
-        elementwise = kind_has(kind, TRAIT_ELEMENTWISE) ||
+        elementwise = kind_has(kind, TRAIT_ELEMENTWISE | TRAIT_REPLACE) ||
                       (kind == LAYER_SHIFT_UPDATE && planner->layers[n->index].takes_operand);
     }
     if (copies && layout_moves(planner->pool, read, written)) return true;

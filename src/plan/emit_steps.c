@@ -170,9 +170,10 @@ static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_ope
             FAIL(planner->diag, INSITU_INTERNAL, "'%s' has no part %u", layer->name, i);
         plan_operand source = operand_of(planner, index, i);
         bool whole = layer->kind == LAYER_CONCAT || layer->assembles;
-        bool copied =
-            whole && stores_copy(planner, result, layer->operands[i], &source, planner->layers[index].set_aside[i]);
-        sym bytes = copied ? layout_bytes(planner->pool, &part.type) : zero(planner);
+        bool copied = stores_copy(planner, result, layer->operands[i], &source, planner->layers[index].set_aside[i]);
+        sym bytes = zero(planner);
+        if (copied && whole) bytes = layout_bytes(planner->pool, &part.type);
+        if (copied && !whole) bytes = old_part_bytes(planner, index, i, result->storage);
         TRY(emit_copy(emitter, part, source, layer->name, layer->source, bytes, zero(planner)));
     }
     return INSITU_OK;

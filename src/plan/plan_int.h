@@ -345,6 +345,8 @@ MUST_CHECK insitu_status undo_make(planner *planner, const plan_step *step, uint
 MUST_CHECK insitu_status segments_build(planner *planner);
 MUST_CHECK insitu_status report_build(planner *planner);
 MUST_CHECK insitu_status compact_storages(planner *planner); /* the last: numbers of storages change */
+/* Of what an update stores there from other memory: bytes that were the storage's own (old_parts.c). */
+sym old_part_bytes(planner *planner, uint32_t layer, uint32_t operand, uint32_t storage);
 /* Bytes that an update stores in place. */
 sym update_bytes(planner *planner, uint32_t layer);
 /* "mul_3 (model.py:41)" */

@@ -33,7 +33,7 @@ import verdicts  # noqa: E402
 from fixtures.exporting import (export, mutated_inputs, record_call, record_states, save, stored_tensor,  # noqa: E402
                                 user_inputs)
 
-FORMS = ("train", "aten")
+FORMS = ("train", "aten", "core")
 
 
 class Unexported(Exception):
@@ -132,11 +132,13 @@ def check_program(program, folder):
 
 
 def check_reports(results):
-    """Both forms give one report, save for the names of their own nodes and layers."""
+    """All forms give one report, save for the names of their own nodes and layers."""
     kept = ("name", "type", "written", "bytes_written", "bytes_moved", "bytes_copied", "bytes_saved", "in_place")
-    train, aten = ([{key: row[key] for key in kept} for row in result.report] for result in results)
-    if train != aten and not any(result.fault or result.unexported for result in results):
-        results[1].wrong.append(f"the forms' reports differ: {train} and {aten}")
+    first, *others = (result for result in results if not result.fault and not result.unexported)
+    reports = {result.form: [{key: row[key] for key in kept} for row in result.report] for result in (first, *others)}
+    for result in others:
+        if reports[result.form] != reports[first.form]:
+            result.wrong.append(f"the forms' reports differ: {reports[first.form]} and {reports[result.form]}")
 
 
 def check(job):

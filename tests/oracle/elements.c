@@ -191,7 +191,10 @@ static bool add_layer(program *program, uint32_t index) {
     bool elementwise = (traits & TRAIT_ELEMENTWISE) || layer->kind == LAYER_MASK_UPDATE;
     add_results(program, layer, program->compute_count);
     program->computes[program->compute_count++] =
-        (compute){index, elementwise, (traits & TRAIT_UPDATE) && layer->kind != LAYER_MASK_UPDATE, false};
+        (compute){.layer = index,
+                  .elementwise = elementwise,
+                  .updates = (traits & TRAIT_UPDATE) && layer->kind != LAYER_MASK_UPDATE,
+                  .replaces = elementwise || (traits & TRAIT_REPLACE)};
     return program->refusal == NULL;
 }
 
@@ -269,6 +272,32 @@ static void keep_below(program *program, uint32_t tensor, const bool *chain, boo
     if (stores) keep_tensor(program, tensor);
 }
 
+/* What a tensor was before views, copies and updates. */
+static uint32_t beginning_of(const network *network, uint32_t tensor) {
+    for (;;) {
+        const network_tensor *row = &network->tensors[tensor];
+        if (row->role != TENSOR_RESULT) return tensor;
+        const layer *layer = &network->layers[row->producer.index];
+        uint32_t traits = layer_info_of(layer->kind)->traits;
+        if (!(traits & (TRAIT_UPDATE | TRAIT_VIEW)) && layer->kind != LAYER_COPY) return tensor;
+        tensor = layer->operands[0].index;
+    }
+}
+
+/* Is it the state's old value, or what a layer that computes nothing makes of that? */
+static bool is_own(const program *program, const value *value, uint32_t state) {
+    if (value->kind == VALUE_OLD) return value->tensor == state;
+    if (value->kind != VALUE_COMPUTED || value->result != 0) return false;
+    const layer *layer = &program->network->layers[program->computes[value->compute].layer];
+    bool rearranges = layer->kind == LAYER_FLIP || layer->kind == LAYER_TRIANGLE || layer->kind == LAYER_PAD ||
+                      layer->kind == LAYER_SORT || layer->kind == LAYER_TOPK || layer->kind == LAYER_INDEX ||
+                      layer->kind == LAYER_GATHER;
+    const elements *x = &program->tensors[layer->operands[0].index];
+    for (uint32_t i = 0; rearranges && i < x->count; i++)
+        if (is_own(program, &program->values[x->values[i]], state)) return true;
+    return false;
+}
+
 /* What updates in the chain store, and what the program makes for that. */
 static void find_written(program *program, const bool *chain, bool *seen) {
     for (uint32_t i = 0; i < program->network->order_count; i++) {
@@ -276,7 +305,11 @@ static void find_written(program *program, const bool *chain, bool *seen) {
         const layer *layer = &program->network->layers[index];
         if (!chain[index] || !(layer_info_of(layer->kind)->traits & TRAIT_UPDATE)) continue;
         const elements *source = &program->tensors[layer->operands[1].index];
-        for (uint32_t k = 0; k < source->count; k++) program->values[source->values[k]].written = true;
+        const uint32_t state = beginning_of(program->network, layer->results[0].index);
+        for (uint32_t k = 0; k < source->count; k++) {
+            value *stored = &program->values[source->values[k]];
+            stored->written |= !is_own(program, stored, state);
+        }
         keep_below(program, layer->operands[1].index, chain, seen);
     }
 }
@@ -289,18 +322,6 @@ static void find_chain(const program *program, uint32_t tensor, bool *chain) {
     chain[row->producer.index] = true;
     for (uint32_t k = 0; k < (layer->kind == LAYER_SHIFT_UPDATE ? 1 : layer->operand_count); k++)
         find_chain(program, layer->operands[k].index, chain);
-}
-
-/* What a tensor was before views, copies and updates. */
-static uint32_t beginning_of(const network *network, uint32_t tensor) {
-    for (;;) {
-        const network_tensor *row = &network->tensors[tensor];
-        if (row->role != TENSOR_RESULT) return tensor;
-        const layer *layer = &network->layers[row->producer.index];
-        uint32_t traits = layer_info_of(layer->kind)->traits;
-        if (!(traits & (TRAIT_UPDATE | TRAIT_VIEW)) && layer->kind != LAYER_COPY) return tensor;
-        tensor = layer->operands[0].index;
-    }
 }
 
 /* Updates of the state that its final value is computed from, in whatever way: the program's writes of that state. Shifts are

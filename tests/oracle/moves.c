@@ -240,10 +240,10 @@ void situation_finish(situation *now) {
 /* ---- reading ---- */
 
 /* May the layer read these cells, with what it stores to? owner: element of the result + 1. */
-static bool may_read(const situation *now, bool elementwise, const elements *tensor, const uint32_t *cells) {
+static bool may_read(const situation *now, bool replaces, const elements *tensor, const uint32_t *cells) {
     for (uint32_t i = 0; i < tensor->count; i++) {
         uint32_t owner = now->owner[cells[i]];
-        if (owner && (!elementwise || owner - 1 != i)) return false;
+        if (owner && (!replaces || (owner - 1) % tensor->count != i)) return false;
     }
     return true;
 }
@@ -251,7 +251,7 @@ static bool may_read(const situation *now, bool elementwise, const elements *ten
 typedef struct finding {
     const situation *now;
     const elements *tensor;
-    bool elementwise;
+    bool replaces;
     int64_t strides[MAX_RANK];
     uint32_t *cells;
 } finding;
@@ -280,12 +280,12 @@ static bool try_strides(finding *finding, uint32_t base, uint32_t dim) {
         if (now->program->cells[at].storage != storage) return false;
         finding->cells[i] = (uint32_t)at;
     }
-    return may_read(now, finding->elementwise, tensor, finding->cells);
+    return may_read(now, finding->replaces, tensor, finding->cells);
 }
 
 /* The tensor as one strided view of a state. */
-static bool find_view(const situation *now, const elements *tensor, bool elementwise, uint32_t *cells) {
-    finding finding = {.now = now, .tensor = tensor, .elementwise = elementwise, .cells = cells};
+static bool find_view(const situation *now, const elements *tensor, bool replaces, uint32_t *cells) {
+    finding finding = {.now = now, .tensor = tensor, .replaces = replaces, .cells = cells};
     if (tensor->count == 0) return true;
     for (uint32_t i = 0; i < now->program->cell_count; i++)
         if (now->content[i] == tensor->values[0] && try_strides(&finding, i, 0)) return true;
@@ -323,15 +323,16 @@ static void gather(situation *now, uint32_t id, location *out) {
     (void)outside(now, id, out);
 }
 
-static void read_operand(situation *now, const elements *tensor, bool elementwise, bool must_gather, location *out) {
+static void read_operand(situation *now, const elements *tensor, const compute *compute, bool must_gather,
+                         location *out) {
     uint32_t *cells = calloc(tensor->count + 1, sizeof *cells);
     if (!cells) abort();
     bool all_outside = true;
     for (uint32_t i = 0; i < tensor->count && all_outside; i++) all_outside = outside(now, tensor->values[i], &out[i]);
-    if (!all_outside && !must_gather && find_view(now, tensor, elementwise, cells)) {
+    if (!all_outside && !must_gather && find_view(now, tensor, compute->replaces, cells)) {
         for (uint32_t i = 0; i < tensor->count; i++) out[i] = (location){IN_STATE, cells[i]};
     } else if (!all_outside) {
-        bool pieces = now->program->pieces && elementwise;
+        bool pieces = now->program->pieces && compute->elementwise;
         for (uint32_t i = 0; i < tensor->count; i++)
             if (!pieces || !find_piece(now, tensor->values[i], i, &out[i])) gather(now, tensor->values[i], &out[i]);
     }
@@ -424,7 +425,7 @@ bool situation_run(situation *now, uint32_t index, const uint8_t placed[2]) {
             }
             continue;
         }
-        read_operand(now, operand, compute->elementwise, compute->updates && k == 0, out);
+        read_operand(now, operand, compute, compute->updates && k == 0, out);
     }
     if (done) {
         results = result_locations(now, index, placed, from + operands);

@@ -17,8 +17,8 @@
  * - Read an operand where its elements lie outside all states, or as one strided view of one state tensor, wherever they
  *   lie by then. Any other operand is gathered in memory of its own first: bytes that then lie in states alone are copied.
  *   With "pieces", elementwise layers read element by element and gather nothing.
- * - Let an elementwise layer write element i over element i of its operands. Any other layer's result must not overlap what
- *   it reads. Updates at positions that depend on data (index_update, scatter_update) work in their operand's cells, or
+ * - Let an elementwise layer, and one that may work in its operand's place (scan, softmax, sort, flip, triangle), write
+ *   element i over element i of its operands. Any other layer's result must not overlap what it reads. Updates at positions that depend on data (index_update, scatter_update) work in their operand's cells, or
  *   copy the operand; mask_update is elementwise. What an update stores is written by the layer, wherever its source lies.
  * - Move elements at any time and in any number, into cells where they end, or where an operand shall be read that is no view
  *   of a state yet: for free from inputs, constants, fills and state tensors (also within one: shifts, and permutations but for
@@ -74,7 +74,8 @@ typedef struct origin { /* which element of which operand an element of a moving
 typedef struct compute {
     uint32_t layer;
     bool elementwise, updates;
-    bool dead; /* none of its elements reaches a final value or a result: it need not run */
+    bool replaces; /* it may store element i over element i of its operands */
+    bool dead;     /* none of its elements reaches a final value or a result: it need not run */
 } compute;
 
 typedef struct cell {

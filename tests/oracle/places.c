@@ -98,7 +98,7 @@ static void follow_compute(finder *finder, const compute *compute) {
     elements *result = &program->tensors[layer->results[0].index];
     for (uint32_t p = 0; p < result->place_count; p++) {
         if (!result->places[p].strided) continue;
-        for (uint32_t k = 0; k < layer->operand_count && (compute->elementwise || (compute->updates && k == 0)); k++)
+        for (uint32_t k = 0; k < layer->operand_count && (compute->replaces || (compute->updates && k == 0)); k++)
             if (program->tensors[layer->operands[k].index].count == result->count)
                 add_place(finder, layer->operands[k].index, result->places[p].cells);
     }

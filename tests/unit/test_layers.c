@@ -19,6 +19,7 @@ static void test_layers(void **state) {
             assert_int_equal(info->results, 1);
         }
         if (info->traits & TRAIT_UPDATE) assert_true(info->min_operands >= 2);
+        if (info->traits & TRAIT_REPLACE) assert_int_equal(info->max_operands, 1);
         assert_false((info->traits & TRAIT_VIEW) && (info->traits & TRAIT_UPDATE));
         for (uint32_t j = 0; j < info->attr_count; j++) {
             attr_id id = info->attrs[j].id;

@@ -77,18 +77,43 @@ bool ref_flip_can_run(const bound_step *step, reason *why) {
     return require_result_sizes(step, 0, why);
 }
 
+static void mirror(const bound_step *step, const bound_operand *x, int64_t *at) {
+    for (uint32_t i = 0; i < attr_count(step, ATTR_DIMS); i++) {
+        int64_t dim = attr_item(step, ATTR_DIMS, i, 0);
+        if (dim < 0) dim += x->rank;
+        if (dim >= 0 && dim < x->rank) at[dim] = x->sizes[dim] - 1 - at[dim];
+    }
+}
+
+/* In the operand's own place: whoever has the first of two elements exchanges them. */
+static void flip_in_place(const kernel_call *call, const bound_operand *r, int64_t begin, int64_t end) {
+    const size_t size = dtype_size(r->dtype);
+    char *data = operand_data(call, r), hand[16];
+    for (int64_t position = begin; position < end; position++) {
+        int64_t at[MAX_RANK], other = 0;
+        char *first = place(r, data, position, at);
+        mirror(call->step, r, at);
+        for (uint32_t i = 0; i < r->rank; i++) other = other * r->sizes[i] + at[i];
+        if (other <= position) continue;
+        char *second = place(r, data, other, at);
+        memcpy(hand, first, size);
+        memcpy(first, second, size);
+        memcpy(second, hand, size);
+    }
+}
+
 void ref_flip(const kernel_call *call) {
     const bound_operand *x = &call->step->operands[0], *r = &call->step->results[0];
-    int64_t begin, end, rank = x->rank;
+    int64_t begin, end;
     call_share(call, operand_numel(r), 64, &begin, &end);
+    if (operand_data(call, x) == operand_data(call, r)) {
+        flip_in_place(call, r, begin, end);
+        return;
+    }
     for (int64_t position = begin; position < end; position++) {
         int64_t at[MAX_RANK];
         char *to = place(r, operand_data(call, r), position, at);
-        for (uint32_t i = 0; i < attr_count(call->step, ATTR_DIMS); i++) {
-            int64_t dim = attr_item(call->step, ATTR_DIMS, i, 0);
-            if (dim < 0) dim += rank;
-            if (dim >= 0 && dim < rank) at[dim] = x->sizes[dim] - 1 - at[dim];
-        }
+        mirror(call->step, x, at);
         memcpy(to, locate(x, operand_data(call, x), at), dtype_size(r->dtype));
     }
 }
