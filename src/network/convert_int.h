@@ -158,6 +158,8 @@ static inline void set_only_result(converter *c, tensor_id tensor) { set_result(
 void clamp_slice(converter *c, sym size, sym *start, sym *end);
 MUST_CHECK insitu_status take_slice(converter *c, tensor_id x, uint32_t *out_dim, sym *out_start, sym *out_end,
                                     int64_t *out_step);
+/* Whether all rows that the slice asks for exist, before its bounds are clamped: start <= rows < end, every step-th. */
+MUST_CHECK insitu_status take_asked_rows(converter *c, tensor_id x, uint32_t dim, int64_t step, sym *out_exist);
 /* A position in the dimension, counted from the end if negative. Errors: BOUNDS. */
 MUST_CHECK insitu_status take_position(converter *c, const char *name, tensor_id x, uint32_t dim, sym *out);
 /* max(min(x, high), low) with NaN passing; NULL bounds are absent. */

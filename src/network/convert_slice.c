@@ -36,6 +36,27 @@ insitu_status take_slice(converter *c, tensor_id x, uint32_t *out_dim, sym *out_
     return INSITU_OK;
 }
 
+insitu_status take_asked_rows(converter *c, tensor_id x, uint32_t dim, int64_t step, sym *out_exist) {
+    sym_pool *pool = c->pool;
+    sym size = size_of(c, x, dim), start, end, zero = sym_int(pool, 0);
+    int64_t number;
+    TRY(take_sym_or(c, "start", zero, &start));
+    TRY(take_sym_or(c, "end", sym_int(pool, INT64_MAX), &end));
+    bool is_open = sym_constant(pool, end, &number) && number == INT64_MAX;
+    start = from_end(c, start, size);
+    end = is_open ? size : from_end(c, end, size);
+    sym last = sym_sub(pool, end, sym_int(pool, 1));
+    if (step > 1)
+        last = sym_add(
+            pool, start,
+            sym_mul(pool, sym_floordiv(pool, sym_sub(pool, last, start), sym_int(pool, step)), sym_int(pool, step)));
+    sym inside[2] = {sym_compare(pool, SYM_GE, start, zero), sym_compare(pool, SYM_LT, last, size)};
+    if (is_open) inside[1] = sym_compare(pool, SYM_LE, start, size);
+    sym either[2] = {sym_compare(pool, SYM_GE, start, end), sym_make(pool, SYM_AND, inside, 2)};
+    *out_exist = is_open ? either[1] : sym_make(pool, SYM_OR, either, 2);
+    return sym_pool_status(pool, c->diag);
+}
+
 insitu_status convert_slice(converter *c, int32_t param) {
     (void)param;
     tensor_id x, result;

@@ -50,26 +50,20 @@ static sym slice_size(converter *c, sym start, sym end, int64_t step) {
     return sym_add(c->pool, sym_floordiv(c->pool, sym_sub(c->pool, span, one), sym_int(c->pool, step)), one);
 }
 
-/* Rows of a source that are spread over a part of none: a slice that begins at or behind its tensor's end. */
-static bool is_spread(const converter *c, tensor_id source, uint32_t dim) {
-    for (const layer *layer; (layer = made_by(c, source)); source = layer->operands[0]) {
-        if (layer->kind != LAYER_EXPAND && layer->kind != LAYER_CAST) return false;
-        if (layer->kind == LAYER_EXPAND && is_int_constant(c, size_of(c, layer->operands[0], dim), 1)) return true;
-    }
-    return false;
-}
-
-static insitu_status require_rows(converter *c, tensor_id source, uint32_t dim, sym rows) {
-    if (!c->strict_bounds || !is_spread(c, source, dim)) return INSITU_OK;
-    sym condition = sym_compare(c->pool, SYM_GE, rows, sym_int(c->pool, 1));
-    if (sym_truth(c->pool, condition) == TRUTH_FALSE)
+/* A slice that asks for rows which its tensor does not have is cut short, and what the program writes there is lost,
+ * whatever it comes from: a number, a row that is repeated, something computed of the rows themselves. */
+static insitu_status require_rows(converter *c, tensor_id x, uint32_t dim, int64_t step) {
+    sym exist;
+    const char *message;
+    if (!c->strict_bounds) return INSITU_OK;
+    TRY(take_asked_rows(c, x, dim, step, &exist));
+    if (sym_truth(c->pool, exist) == TRUTH_FALSE)
         return convert_fail(c, INSITU_BOUNDS, "a slice write lies outside of dimension %u, and its row would be lost",
                             dim);
-    const char *message;
     TRY(arena_printf(&c->network->arena, &message,
                      "the slice write '%s' lies outside of dimension %u, and its row would be lost", c->node->name,
                      dim));
-    return network_require_bounds(c->network, condition, message, c->node->source);
+    return network_require_bounds(c->network, exist, message, c->node->source);
 }
 
 insitu_status convert_slice_scatter(converter *c, int32_t param) {
@@ -84,7 +78,7 @@ insitu_status convert_slice_scatter(converter *c, int32_t param) {
     shape part = tensor_of(c, x)->shape;
     part.sizes[dim] = slice_size(c, start, end, step);
     TRY(check_source(c, &part, source));
-    TRY(require_rows(c, source, dim, part.sizes[dim]));
+    TRY(require_rows(c, x, dim, step));
     TRY(emit_cast(c, source, dtype_of(c, x), &source));
     return finish_slice_update(c, x, source, dim, start, end, step);
 }

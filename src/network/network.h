@@ -230,7 +230,7 @@ update_kind network_update_kind(const network *network, tensor_id start, tensor_
 
 /* From a functional graph (after the passes). All unsupported operators are listed in diag's rows (UNSUPPORTED). */
 struct graph;
-/* strict_bounds: a slice write from which rows would be lost fails, here or in the call (BOUNDS). */
+/* strict_bounds: a slice write that asks for rows which its tensor does not have fails, here or in the call (BOUNDS). */
 MUST_CHECK insitu_status network_convert(const struct graph *graph, bool strict_bounds, network **out_network,
                                          insitu_diag *diag);
 

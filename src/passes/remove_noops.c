@@ -180,6 +180,24 @@ static bool scatters_back(const graph *graph, const graph_node *node, const char
     return true;
 }
 
+static bool is_number(const graph *graph, const graph_arg *arg, int64_t expected) {
+    int64_t number;
+    return arg && arg->kind == ARG_SYM && sym_constant(graph->symbols, arg->sym, &number) && number == expected;
+}
+static bool is_missing(const graph_arg *arg) { return !arg || arg->kind == ARG_NONE || arg->kind == ARG_ABSENT; }
+
+/* The slice is from the first row to the last: one that asks for more must be seen to do so (strict bounds). */
+static bool asks_for_all(const graph *graph, const graph_node *scatter, const shape *whole) {
+    const graph_arg *start = graph_arg_of(graph, scatter, "start"), *end = graph_arg_of(graph, scatter, "end");
+    if (!is_missing(start) && !is_number(graph, start, 0)) return false;
+    if (is_missing(end) || is_number(graph, end, INT64_MAX)) return true;
+    for (uint32_t i = 0; i < whole->rank; i++)
+        if (is_number(graph, graph_arg_of(graph, scatter, "dim"), i) ||
+            is_number(graph, graph_arg_of(graph, scatter, "dim"), (int64_t)i - whole->rank))
+            return end->kind == ARG_SYM && sym_same(end->sym, whole->sizes[i]);
+    return false;
+}
+
 /* What a node is replaced by, or NO_VALUE. */
 static value_id replacement_of(const noops *state, const graph_node *node) {
     const graph *graph = state->graph;
@@ -195,7 +213,9 @@ static value_id replacement_of(const noops *state, const graph_node *node) {
         value_id source = node->args[1].value;
         const tensor_type *whole = &graph_value_of(graph, operand)->type, *part = &graph_value_of(graph, source)->type;
         if (scatters_back(graph, node, scatters[i].view, operand, source)) return operand;
-        if (i == 0 && whole->dtype == part->dtype && shape_same(&whole->shape, &part->shape)) return source;
+        if (i == 0 && whole->dtype == part->dtype && shape_same(&whole->shape, &part->shape) &&
+            asks_for_all(graph, node, &whole->shape))
+            return source;
     }
     return NO_VALUE;
 }

@@ -52,12 +52,11 @@ static insitu_status print_network(network *network, insitu_status status, text 
 }
 
 static insitu_status run_convert(const char *source, const char *name, text *out, insitu_diag *diag) {
-    (void)name;
     graph *graph;
     network *network = NULL;
     TRY(graph_parse(source, &graph, diag));
     insitu_status status = passes_run(graph, diag);
-    if (status == INSITU_OK) status = network_convert(graph, false, &network, diag);
+    if (status == INSITU_OK) status = network_convert(graph, strcmp(name, "strict") == 0, &network, diag);
     graph_destroy(graph);
     return status == INSITU_OK ? print_network(network, status, out, diag) : status;
 }
@@ -153,7 +152,7 @@ static const command commands[] = {
     {"graph-print", run_graph_print, "graph: parsed, verified, printed"},
     {"graph-pass", run_graph_pass, "graph: one pass of passes.def, by name"},
     {"graph-passes", run_graph_passes, "graph: the whole pipeline of passes"},
-    {"convert", run_convert, "graph: the pipeline, then converted to a network"},
+    {"convert", run_convert, "graph: the pipeline, then converted to a network; name 'strict' for strict bounds"},
     {"network-print", run_network_print, "network: parsed, verified, printed"},
     {"network-pass", run_network_pass, "network: one pass, by name"},
     {"plan", run_plan, "network: its plan; name 'strict' or 'no_inplace' for these options"},

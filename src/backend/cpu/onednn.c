@@ -49,7 +49,7 @@ typedef struct library {
 
 /* Takes effect before the first primitive of the process is made. */
 static void limit_isa(const library *library) {
-    static const dnnl_cpu_isa_t limits[ISA_COUNT] = {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2, dnnl_cpu_isa_all};
+    static const dnnl_cpu_isa_t limits[ISA_AVX512] = {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2};
     if (isa_limit() != ISA_AVX512) (void)library->set_max_cpu_isa(limits[isa_limit()]);
 }
 
