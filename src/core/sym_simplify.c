@@ -220,7 +220,15 @@ static sym make_abs(sym_pool *pool, sym a, sym_kind kind) {
     return sym_intern(pool, SYM_ABS, kind, &a, 1);
 }
 
+/* A whole number that a double holds is what it was before it became one. */
+static bool is_exact_integer(const sym_pool *pool, sym a) {
+    range r = is_op(pool, a, SYM_TOFLOAT) ? range_of(pool, sym_arg(pool, a, 0)) : (range){INT64_MIN, INT64_MAX};
+    const int64_t limit = INT64_C(1) << 53;
+    return r.min >= -limit && r.max <= limit;
+}
+
 static sym make_plain(sym_pool *pool, sym_op op, sym_kind kind, const sym *args, uint32_t count) {
+    if (op >= SYM_TRUNC && op <= SYM_ROUND && is_exact_integer(pool, args[0])) return sym_arg(pool, args[0], 0);
     if (op >= SYM_TRUNC && op <= SYM_ROUND && sym_kind_of(pool, args[0]) != SYM_KIND_FLOAT) return args[0];
     if (op == SYM_TOFLOAT) return as_float(pool, args[0]);
     return sym_intern(pool, op, kind, args, count);

@@ -173,33 +173,40 @@ insitu_status convert_flip(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-/* pad has pairs from the last dimension backwards; negative ones cut. */
+/* Pairs from the last dimension backwards, of any sign. */
+static insitu_status take_padding(converter *c, uint32_t rank, sym *before, sym *after) {
+    const graph_arg *list = take_arg(c, has_arg(c, "pad") ? "pad" : "padding");
+    uint32_t count = list->kind == ARG_LIST ? list->list.count : 0;
+    if (list->kind != ARG_LIST || count % 2 || count / 2 > rank)
+        return convert_fail(c, INSITU_FORMAT, "the padding must be pairs, at most one a dimension");
+    for (uint32_t i = 0; i < rank; i++) before[i] = after[i] = sym_int(c->pool, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        const graph_arg *item = &list->list.items[i];
+        if (item->kind != ARG_SYM) return convert_fail(c, INSITU_FORMAT, "padding must be numbers");
+        (i % 2 ? after : before)[rank - 1 - i / 2] = item->sym;
+    }
+    return INSITU_OK;
+}
+
+/* A negative amount cuts: max(0, p) are added, after max(0, p) - p were cut, which is decided in the call where the sign is
+ * not known. Either way the size grows by p. */
 static insitu_status finish_pad(converter *c, op_kind op) {
     tensor_id x;
-    sym pad, before[MAX_RANK], after[MAX_RANK], value, zero = sym_int(c->pool, 0);
-    const graph_arg *list = take_arg(c, has_arg(c, "pad") ? "pad" : "padding");
+    sym before[MAX_RANK], after[MAX_RANK], value, zero = sym_int(c->pool, 0);
     TRY(take_tensor(c, "self", &x));
     TRY(take_sym_or(c, "value", zero, &value));
-    uint32_t rank = rank_of(c, x), count = 0;
-    if (list->kind == ARG_LIST) count = list->list.count;
-    if (list->kind != ARG_LIST || count % 2 || count / 2 > rank) {
-        return convert_fail(c, INSITU_FORMAT, "the padding must be pairs, at most one a dimension");
-    }
-    for (uint32_t i = 0; i < rank; i++) before[i] = after[i] = zero;
+    uint32_t rank = rank_of(c, x);
+    TRY(take_padding(c, rank, before, after));
     bool pads = false;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t dim = rank - 1 - i / 2;
-        if (list->list.items[i].kind != ARG_SYM) return convert_fail(c, INSITU_FORMAT, "padding must be numbers");
-        pad = list->list.items[i].sym;
-        truth negative = sym_truth(c->pool, sym_compare(c->pool, SYM_LT, pad, zero));
-        if (negative == TRUTH_UNKNOWN) return convert_unsupported(c, "padding that may be negative");
-        if (negative == TRUTH_FALSE) {
-            (i % 2 ? after : before)[dim] = pad;
-            pads = pads || !sym_same(pad, zero);
-            continue;
-        }
-        sym size = size_of(c, x, dim), start = i % 2 ? zero : sym_sub(c->pool, zero, pad);
-        TRY(emit_slice(c, x, dim, start, i % 2 ? sym_add(c->pool, size, pad) : size, 1, &x));
+    for (uint32_t dim = 0; dim < rank; dim++) {
+        sym added[2] = {sym_max(c->pool, before[dim], zero), sym_max(c->pool, after[dim], zero)};
+        sym start = sym_sub(c->pool, added[0], before[dim]), cut = sym_sub(c->pool, added[1], after[dim]);
+        sym size = size_of(c, x, dim);
+        if (!sym_same(start, zero) || !sym_same(cut, zero))
+            TRY(emit_slice(c, x, dim, start, sym_sub(c->pool, size, cut), 1, &x));
+        before[dim] = added[0];
+        after[dim] = added[1];
+        pads = pads || !sym_same(added[0], zero) || !sym_same(added[1], zero);
     }
     if (pads) {
         draft layer = draft_of(LAYER_PAD);

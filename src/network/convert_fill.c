@@ -121,40 +121,39 @@ insitu_status convert_scalar_tensor(converter *c, int32_t param) {
 
 /* ceil((end - start) / step), for integers exactly */
 static insitu_status arange_size(converter *c, sym start, sym end, sym step, sym *out) {
-    double bounds[3];
+    sym_pool *pool = c->pool;
     int64_t stride;
-    if (sym_kind_of(c->pool, start) == SYM_KIND_INT && sym_kind_of(c->pool, end) == SYM_KIND_INT &&
-        sym_constant(c->pool, step, &stride) && sym_kind_of(c->pool, step) == SYM_KIND_INT) {
+    double size;
+    if (sym_kind_of(pool, start) == SYM_KIND_INT && sym_kind_of(pool, end) == SYM_KIND_INT &&
+        sym_constant(pool, step, &stride) && sym_kind_of(pool, step) == SYM_KIND_INT) {
         if (stride == 0) return convert_fail(c, INSITU_FORMAT, "step is 0");
-        sym span = sym_floordiv(c->pool, sym_sub(c->pool, start, end), step);
-        *out = sym_max(c->pool, sym_int(c->pool, 0), sym_sub(c->pool, sym_int(c->pool, 0), span));
+        sym span = sym_floordiv(pool, sym_sub(pool, start, end), step);
+        *out = sym_max(pool, sym_int(pool, 0), sym_sub(pool, sym_int(pool, 0), span));
         return INSITU_OK;
     }
-    if (!sym_constant_float(c->pool, start, &bounds[0]) || !sym_constant_float(c->pool, end, &bounds[1]) ||
-        !sym_constant_float(c->pool, step, &bounds[2])) {
-        return convert_unsupported(c, "bounds that are neither integers nor constants");
-    }
-    double quotient = (bounds[1] - bounds[0]) / bounds[2];
-    if (!(quotient > -1 && quotient < 1e15)) return convert_fail(c, INSITU_FORMAT, "the bounds fit no step");
-    int64_t size = (int64_t)quotient;
-    *out = sym_int(c->pool, size + ((double)size < quotient));
+    sym quotient = sym_make(pool, SYM_TRUEDIV, (sym[]){sym_sub(pool, end, start), step}, 2);
+    if (sym_constant_float(pool, quotient, &size) && !(size > -1 && size < 1e15))
+        return convert_fail(c, INSITU_FORMAT, "the bounds fit no step");
+    *out = sym_make(pool, SYM_CEIL, &quotient, 1);
     return INSITU_OK;
 }
 
+/* Integers count from the whole part of start by that of step; that of end too is meant for int64 alone. */
 insitu_status convert_arange(converter *c, int32_t param) {
     (void)param;
-    sym zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1), start, end, step, size;
+    sym bounds[3], size, zero = sym_int(c->pool, 0);
     tensor_id result;
     dtype type;
-    TRY(take_sym_or(c, "start", zero, &start));
-    TRY(take_sym(c, "end", &end));
-    TRY(take_sym_or(c, "step", one, &step));
-    bool floats = sym_kind_of(c->pool, start) == SYM_KIND_FLOAT || sym_kind_of(c->pool, end) == SYM_KIND_FLOAT ||
-                  sym_kind_of(c->pool, step) == SYM_KIND_FLOAT;
+    bool floats = false;
+    TRY(take_sym_or(c, "start", zero, &bounds[0]));
+    TRY(take_sym(c, "end", &bounds[1]));
+    TRY(take_sym_or(c, "step", sym_int(c->pool, 1), &bounds[2]));
+    for (uint32_t i = 0; i < 3; i++) floats = floats || sym_kind_of(c->pool, bounds[i]) == SYM_KIND_FLOAT;
     TRY(take_dtype(c, "dtype", floats ? DTYPE_F32 : DTYPE_I64, &type));
-    if (floats && dtype_is_integral(type)) return convert_unsupported(c, "integers from float bounds");
-    TRY(arange_size(c, start, end, step, &size));
-    TRY(emit_iota(c, type, size, start, step, &result));
+    if (type != DTYPE_I64) TRY(arange_size(c, bounds[0], bounds[1], bounds[2], &size));
+    for (uint32_t i = 0; i < 3 && dtype_is_integral(type); i++) bounds[i] = sym_make(c->pool, SYM_TRUNC, &bounds[i], 1);
+    if (type == DTYPE_I64) TRY(arange_size(c, bounds[0], bounds[1], bounds[2], &size));
+    TRY(emit_iota(c, type, size, bounds[0], bounds[2], &result));
     set_only_result(c, result);
     return INSITU_OK;
 }

@@ -20,9 +20,17 @@ static insitu_status take_rows(converter *c, tensor_id x, uint32_t dim, taken *o
     return emit_concat(c, parts, 2, dim, &out->rows);
 }
 
+/* 0 where one row is for all true elements, else 1. */
+static sym moves_on(converter *c, const taken *from) {
+    sym zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
+    sym is_one = sym_compare(c->pool, SYM_EQ, from->given, one);
+    return sym_make(c->pool, SYM_WHERE, (sym[]){is_one, zero, one}, 3);
+}
+
 /* The row for each place of the mask: the k-th true one has row k, and a false one some row. A mask whose number of true
- * elements stands in the wrong relation to the number of rows has places that are no rows. */
-static insitu_status emit_taken(converter *c, tensor_id mask, const taken *from, op_kind wrong, tensor_id *out) {
+ * elements stands in the wrong relation to the number of rows has places that are no rows, times factor. */
+static insitu_status emit_taken(converter *c, tensor_id mask, const taken *from, op_kind wrong, sym factor,
+                                tensor_id *out) {
     tensor_id flat, places, total, operands[2] = {from->rows};
     const shape sizes = tensor_of(c, mask)->shape;
     sym zero = sym_int(c->pool, 0), dim = sym_int(c->pool, from->dim);
@@ -35,12 +43,16 @@ static insitu_status emit_taken(converter *c, tensor_id mask, const taken *from,
     TRY(emit_on(c, &scan, flat, &places));
     TRY(emit_scalar(c, OP_SUB, places, sym_int(c->pool, 1), false, &places));
     TRY(emit_clamp(c, places, &zero, NULL, &places));
-    TRY(emit_reduce(c, OP_SUM, flat, 1, true, &total));
-    TRY(emit_scalar(c, wrong, total, from->given, false, &total));
-    TRY(emit_cast(c, total, DTYPE_I64, &total));
-    TRY(emit_scalar(c, OP_MUL, total, size_of(c, from->rows, from->dim), false, &total));
-    TRY(emit_expand(c, total, &line, &total));
-    TRY(emit_binary(c, OP_ADD, places, total, &places));
+    /* too many true elements have places behind the rows anyway, if no row was added */
+    if (wrong != OP_GT || !sym_same(size_of(c, from->rows, from->dim), from->given)) {
+        TRY(emit_reduce(c, OP_SUM, flat, 1, true, &total));
+        TRY(emit_scalar(c, wrong, total, from->given, false, &total));
+        TRY(emit_cast(c, total, DTYPE_I64, &total));
+        TRY(emit_scalar(c, OP_MUL, total, size_of(c, from->rows, from->dim), false, &total));
+        TRY(emit_expand(c, total, &line, &total));
+        TRY(emit_binary(c, OP_ADD, places, total, &places));
+    }
+    if (!is_int_constant(c, factor, 1)) TRY(emit_scalar(c, OP_MUL, places, factor, false, &places));
     TRY(emit_reshape(c, places, &sizes, &operands[1]));
     draft index = draft_of(LAYER_INDEX);
     draft_list(&index, ATTR_DIMS, &dim, 1);
@@ -63,7 +75,7 @@ static insitu_status spread_values(converter *c, tensor_id x, const indexing *at
     if (!is_int_constant(c, count, 1)) {
         taken from;
         TRY(take_rows(c, *values, at->mask_dim, &from));
-        return emit_taken(c, at->mask, &from, OP_NE, values);
+        return emit_taken(c, at->mask, &from, OP_NE, moves_on(c, &from), values);
     }
     for (uint32_t i = 0; i < rank; i++) {
         bool is_masked = i >= at->mask_dim && i < at->mask_dim + mask_rank;
@@ -111,7 +123,7 @@ insitu_status convert_masked_scatter(converter *c, int32_t param) {
     TRY(emit_expand(c, mask, &whole, &operands[2]));
     TRY(emit_reshape(c, source, &line, &source));
     TRY(take_rows(c, source, 0, &from));
-    TRY(emit_taken(c, operands[2], &from, OP_GT, &operands[1]));
+    TRY(emit_taken(c, operands[2], &from, OP_GT, sym_int(c->pool, 1), &operands[1]));
     draft update = draft_of(LAYER_MASK_UPDATE);
     TRY(emit(c, &update, operands, 3, &result));
     set_only_result(c, result);

@@ -102,6 +102,26 @@ bool node_has_effect(const graph *graph, const graph_node *node) {
     return node->result_count == 0 || node->schema->writes || node->schema->return_count == 0;
 }
 
+static bool has_mask(const graph *graph, const graph_arg *arg) {
+    if (arg->kind == ARG_VALUE) {
+        const graph_value *value = graph_value_of(graph, arg->value);
+        return value->kind == VALUE_TENSOR && value->type.dtype == DTYPE_BOOL;
+    }
+    for (uint32_t i = 0; arg->kind == ARG_LIST && i < arg->list.count; i++)
+        if (has_mask(graph, &arg->list.items[i])) return true;
+    return false;
+}
+
+bool node_reads_number(const graph *graph, const graph_node *node) {
+    static const char *const readers[] = {
+        "aten.item.default",  "aten._local_scalar_dense.default", "aten.nonzero.default",      "aten.argwhere.default",
+        "aten.where.default", "aten.nonzero_numpy.default",       "aten.masked_select.default"};
+    for (size_t i = 0; i < COUNT_OF(readers); i++)
+        if (target_is(node, readers[i])) return true;
+    const graph_arg *indices = target_is(node, "aten.index.Tensor") ? graph_arg_of(graph, node, "indices") : NULL;
+    return indices && has_mask(graph, indices);
+}
+
 insitu_status for_each_subgraph(graph *graph, uint32_t depth, pass_context *context, subgraph_fn work,
                                 bool *out_changed) {
     if (depth >= MAX_NESTING) FAIL(context->diag, INSITU_FORMAT, "subgraphs are nested deeper than %d", MAX_NESTING);

@@ -74,7 +74,10 @@ bool arg_is_none(const graph_arg *arg); /* NULL, absent or None */
 bool arg_bool(const graph *graph, const graph_arg *arg, bool fallback);
 bool arg_constant(const graph *graph, const graph_arg *arg, int64_t *out); /* an integer that is known */
 bool node_is_random(const graph *graph, const graph_node *node);           /* or reads uninitialised memory */
-bool node_has_effect(const graph *graph, const graph_node *node);  /* must stay though nobody uses its results */
+bool node_has_effect(const graph *graph, const graph_node *node); /* must stay though nobody uses its results */
+/* Reads numbers from a tensor: an element, or how many elements are not zero. What is recorded of its results is then
+ * either what other nodes take from it, or to be checked. */
+bool node_reads_number(const graph *graph, const graph_node *node);
 bool type_same_layout(const tensor_type *a, const tensor_type *b); /* strides and offset */
 /* "add_ (aten.add_.Tensor, model.py:41)", for sentences. */
 const char *node_text(const graph_node *node, char *buffer, size_t size);

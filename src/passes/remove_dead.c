@@ -2,7 +2,7 @@
  *
  * In: a functional graph. Out: every node's result reaches an output, an assertion or a node with an effect; or the node
  * is what gives a symbol its value, and the symbol is used by something that stays (a size, a position, an assertion, an
- * output), or is a number with a range, which reading it checks. Outputs, mutations among them, and assertions are never
+ * output), or has a range, which reading it checks; or the node reads a number that is taken as known. Outputs, mutations among them, and assertions are never
  * removed.
  *
  *     %n: sym u0 = aten.item.default(%pos)           stays: %y's start is u0
@@ -77,14 +77,24 @@ static void find_definers(liveness *live) {
     }
 }
 
-/* The node reads a number whose range the program asserts (torch._check narrows it and leaves nothing else). */
-static bool checks_range(const liveness *live, const graph_node *node, uint32_t position) {
-    if (node->result_count != 1) return false;
-    const graph_value *value = graph_value_of(live->graph, node->results[0]);
-    uint32_t index = value->kind == VALUE_SYM ? sym_symbol_index(live->graph->symbols, value->expr) : NONE;
+/* The node gives the symbol its value; *out_narrow: the program asserts a range of it (torch._check narrows it and leaves
+ * nothing else). */
+static bool defines(const liveness *live, sym expression, uint32_t position, bool *out_narrow) {
+    uint32_t index = sym_symbol_index(live->graph->symbols, expression);
     if (index == NONE || index >= live->symbols.bits || live->definer[index] != position) return false;
     const symbol *symbol = &live->graph->symbols->symbols[index];
-    return symbol->kind == SYM_KIND_INT && (symbol->min > INT64_MIN || symbol->max < INT64_MAX);
+    *out_narrow = symbol->kind == SYM_KIND_INT && (symbol->min > INT64_MIN || symbol->max < INT64_MAX);
+    return true;
+}
+
+/* The node reads a number that is checked: one with a range, or one that it gives no symbol, since it is known. */
+static bool checks_number(const liveness *live, const graph_node *node, uint32_t position) {
+    if (!node_reads_number(live->graph, node) || node->result_count == 0) return false;
+    const graph_value *value = graph_value_of(live->graph, node->results[0]);
+    bool is_narrow = false, is_defined = value->kind == VALUE_SYM && defines(live, value->expr, position, &is_narrow);
+    for (uint32_t i = 0; !is_defined && value->kind == VALUE_TENSOR && i < value->type.shape.rank; i++)
+        is_defined = defines(live, value->type.shape.sizes[i], position, &is_narrow);
+    return !is_defined || is_narrow;
 }
 
 static bool defines_live_symbol(const liveness *live, uint32_t position) {
@@ -97,7 +107,7 @@ static bool is_live(const liveness *live, const graph_node *node, uint32_t posit
     if (node_has_effect(live->graph, node)) return true;
     for (uint32_t i = 0; i < node->result_count; i++)
         if (bitset_has(&live->values, node->results[i].index)) return true;
-    return defines_live_symbol(live, position) || checks_range(live, node, position);
+    return defines_live_symbol(live, position) || checks_number(live, node, position);
 }
 
 static void use_node(liveness *live, const graph_node *node) {

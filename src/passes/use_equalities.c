@@ -5,7 +5,8 @@
  *     %cat: i64[u0 + u1], %add: f32[u0 + u1,2]      ->     %nonzero_1: i64[5 - u0,1], %cat: i64[5], %add: f32[5,2]
  *
  * Of the symbols of the equality that the program reads from tensors the one that is read last is replaced. The converter
- * then finds that what is read is to be 5 - u0, and checks it: the assertion itself holds and is dropped later.
+ * then finds that what is read is to be 5 - u0, and checks it. The assertion itself would now hold, and is made one of the
+ * range that the symbol had.
  *
  * Before functionalize, which compares sizes. Keeps everything else. */
 #include "passes/passes_int.h"
@@ -39,6 +40,7 @@ static void find_symbols(equality *e) {
     }
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const graph_node *node = graph_node_of(graph, graph->order[i]);
+        if (!node_reads_number(graph, node)) continue;
         for (uint32_t r = 0; r < node->result_count; r++) {
             const graph_value *value = graph_value_of(graph, node->results[r]);
             if (value->kind == VALUE_SYM) mark_read(e, value->expr, i);
@@ -111,6 +113,15 @@ static void replace_arg(const equality *e, graph_arg *arg) {
     for (uint32_t i = 0; arg->kind == ARG_LIST && i < arg->list.count; i++) replace_arg(e, &arg->list.items[i]);
 }
 
+static sym in_range(const equality *e) {
+    sym_pool *pool = e->graph->symbols;
+    const symbol symbol = pool->symbols[e->symbol];
+    sym parts[2] = {sym_bool(pool, true), sym_bool(pool, true)};
+    if (symbol.min != INT64_MIN) parts[0] = sym_compare(pool, SYM_LE, sym_int(pool, symbol.min), e->by);
+    if (symbol.max != INT64_MAX) parts[1] = sym_compare(pool, SYM_LE, e->by, sym_int(pool, symbol.max));
+    return sym_make(pool, SYM_AND, parts, 2);
+}
+
 insitu_status pass_use_equalities(pass_context *context, bool *out_changed) {
     graph *graph = context->graph;
     sym_pool *pool = graph->symbols;
@@ -126,6 +137,7 @@ insitu_status pass_use_equalities(pass_context *context, bool *out_changed) {
         const graph_arg *condition = graph_arg_of(graph, node, "self");
         if (!condition || condition->kind != ARG_SYM || !choose(&e, condition->sym)) continue;
         replace_in(&e, graph);
+        (void)graph_set_arg(graph, graph->order[i], "self", arg_sym(in_range(&e)));
         *out_changed = true;
     }
     return sym_pool_status(pool, context->diag);
