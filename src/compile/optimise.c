@@ -38,6 +38,7 @@ typedef struct trial { /* a rewriting that may save copies */
 static insitu_status conclude(const trial *trial, const network_snapshot *before, insitu_status status, bool changed) {
     plan *better = NULL;
     if (status == INSITU_OK && changed) status = network_compute_parts(trial->network, trial->diag);
+    if (status == INSITU_OK && changed) status = network_split_flips(trial->network, trial->diag);
     if (status == INSITU_OK && changed) status = network_remove_dead(trial->network, trial->diag);
     if (status == INSITU_OK && changed) {
         status = plan_build(trial->network, trial->options, &better, NULL);
@@ -97,8 +98,13 @@ static insitu_status save_copies(const trial *trial) {
         if (!may_try(trial)) return INSITU_OK;
         TRY(try_pieces(trial, row));
     }
-    if (copies && may_try(trial)) TRY(try_pass(trial, read_copies));
-    return copies && may_try(trial) ? try_pass(trial, network_sink_updates) : INSITU_OK;
+    insitu_status (*const passes[])(struct network *, bool *, insitu_diag *) = {read_copies, network_own_parts,
+                                                                                network_sink_updates};
+    for (uint32_t i = 0; copies && i < sizeof(passes) / sizeof(passes[0]); i++) {
+        if (!may_try(trial)) return INSITU_OK;
+        TRY(try_pass(trial, passes[i]));
+    }
+    return INSITU_OK;
 }
 
 insitu_status compile_plan(network *network, const plan_options *options, bool strict, plan **out_plan,

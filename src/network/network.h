@@ -178,8 +178,12 @@ MUST_CHECK insitu_status network_recognise_masks(network *network, insitu_diag *
 MUST_CHECK insitu_status network_slice_expands(network *network, insitu_diag *diag);
 /* slice_update(x, slice(x)) of one part -> reshape(x) */
 MUST_CHECK insitu_status network_view_idle_updates(network *network, insitu_diag *diag);
+/* concat(slice(x), s), where x is computed in the state's memory -> shift_update(x, s) */
+MUST_CHECK insitu_status network_shift_results(network *network, insitu_diag *diag);
 /* A state's new value that is a part of a computed one -> that part computed by itself */
 MUST_CHECK insitu_status network_compute_parts(network *network, insitu_diag *diag);
+/* slice_update(x, flip(slice(x))), of parts that meet -> what is exchanged, and the rest */
+MUST_CHECK insitu_status network_split_flips(network *network, insitu_diag *diag);
 /* slice(concat(x, s)) -> shift_update */
 MUST_CHECK insitu_status network_recognise_shifts(network *network, insitu_diag *diag);
 /* Layers that nothing reads -> none */
@@ -192,6 +196,8 @@ MUST_CHECK insitu_status network_assemble(network *network, tensor_id start, ten
                                           insitu_diag *diag);
 /* Readers of a state that the program copies for a result -> readers of that copy */
 MUST_CHECK insitu_status network_read_copies(network *network, bool *out_changed);
+/* concat(state, x) -> concat(copy(state), x) */
+MUST_CHECK insitu_status network_own_parts(network *network, bool *out_changed, insitu_diag *diag);
 /* elementwise(slice_update(state, s)) -> slice_update(elementwise(state), elementwise(s)) */
 MUST_CHECK insitu_status network_sink_updates(network *network, bool *out_changed, insitu_diag *diag);
 /* A network as it was, for passes on trial. What they added stays in its arena. */

@@ -5,6 +5,8 @@
  *   %c = concat(%k, %new), next "k" = slice(%c, 3 to 8) ->  next "k" = concat(slice(%k, 3 to 5), %new)
  *   %y = cast(%x), next "h" = expand(%y)                ->  next "h" = cast(expand(%x))
  *   %y = fill(0), next "h" = slice(%y, 6 to 8)          ->  next "h" = fill(0) of two elements
+ *   %y = flip(%x), next "h" = slice(%y, 6 to 8)         ->  next "h" = flip(slice(%x, 0 to 2)), %x of 8 rows
+ *   %y = triangle(%x), next "h" = slice(%y, 6 to 8)     ->  next "h" = triangle(slice(%x, 6 to 8)), its diagonal moved by 6
  * A fill that others read as well is made once more for the state. So in final values and in what is assembled into them; the value stays for its other readers, else it is dead. */
 #include "network/network_int.h"
 
@@ -92,6 +94,70 @@ static insitu_status fill_part(rewriter *rewriter, const view_chain *chain) {
     return redefine(rewriter, chain, LAYER_FILL, NULL, 0, attrs, network->order_count);
 }
 
+/* ---- a slice of what works along lines, of a flip, of a triangle ---- */
+
+/* The layer of the same slice of its operand, which starts and ends there. */
+static insitu_status push_slice(rewriter *rewriter, const view_chain *chain, sym start, sym end, const attr *attrs) {
+    network *network = rewriter->network;
+    const layer maker = *network_layer_of(network, network_tensor_of(network, chain->base)->producer);
+    const layer slice = *network_layer_of(network, chain->views[0]);
+    const uint32_t dim = (uint32_t)layer_attr_int(network, &slice, ATTR_DIM), first_added = network->order_count;
+    tensor_id part;
+    TRY(network_add_slice(network, &slice, maker.operands[0], dim, start, end,
+                          layer_attr_int(network, &slice, ATTR_STEP), &part, rewriter->diag));
+    return redefine(rewriter, chain, maker.kind, &part, 1, attrs, first_added);
+}
+
+static bool is_flipped(const network *network, const layer *flip, uint32_t dim) {
+    attr dims = layer_attr(flip, ATTR_DIMS);
+    int64_t flipped;
+    for (uint32_t i = 0; i < dims.list.count; i++)
+        if (sym_constant(&network->symbols, dims.list.items[i], &flipped) && flipped == dim) return true;
+    return false;
+}
+
+static insitu_status push_to_flip(rewriter *rewriter, const view_chain *chain, const layer *flip, sym start, sym end) {
+    network *network = rewriter->network;
+    sym_pool *pool = &network->symbols;
+    const layer *slice = network_layer_of(network, chain->views[0]);
+    const uint32_t dim = (uint32_t)layer_attr_int(network, slice, ATTR_DIM);
+    const sym size = network_tensor_of(network, chain->base)->shape.sizes[dim];
+    if (!is_flipped(network, flip, dim)) return push_slice(rewriter, chain, start, end, flip->attrs);
+    if (layer_attr_int(network, slice, ATTR_STEP) != 1) return INSITU_OK;
+    return push_slice(rewriter, chain, sym_sub(pool, size, end), sym_sub(pool, size, start), flip->attrs);
+}
+
+/* Rows that begin lower have their diagonal further right, columns that begin further right further left. */
+static insitu_status push_to_triangle(rewriter *rewriter, const view_chain *chain, const layer *triangle, sym start,
+                                      sym end) {
+    network *network = rewriter->network;
+    sym_pool *pool = &network->symbols;
+    const layer *slice = network_layer_of(network, chain->views[0]);
+    const uint32_t dim = (uint32_t)layer_attr_int(network, slice, ATTR_DIM);
+    const uint32_t rank = network_tensor_of(network, chain->base)->shape.rank;
+    attr attrs[2], *offset = &attrs[layer_attr_index(LAYER_TRIANGLE, ATTR_OFFSET)];
+    memcpy(attrs, triangle->attrs, sizeof attrs);
+    int64_t first;
+    if (dim + 2 < rank) return push_slice(rewriter, chain, start, end, attrs);
+    if (layer_attr_int(network, slice, ATTR_STEP) != 1 || !sym_constant(pool, start, &first)) return INSITU_OK;
+    offset->value = dim + 2 == rank ? sym_add(pool, offset->value, start) : sym_sub(pool, offset->value, start);
+    return push_slice(rewriter, chain, start, end, attrs);
+}
+
+/* *out_done false: it is none of these. */
+static insitu_status push_to_lines(rewriter *rewriter, const view_chain *chain, const layer *maker, bool *out_done) {
+    const layer *slice = network_layer_of(rewriter->network, chain->views[0]);
+    *out_done = chain->count == 1 && slice->kind == LAYER_SLICE;
+    if (!*out_done) return INSITU_OK;
+    const sym start = layer_attr(slice, ATTR_START).value, end = layer_attr(slice, ATTR_END).value;
+    if (maker->kind == LAYER_FLIP) return push_to_flip(rewriter, chain, maker, start, end);
+    if (maker->kind == LAYER_TRIANGLE) return push_to_triangle(rewriter, chain, maker, start, end);
+    *out_done = maker->kind == LAYER_SCAN || maker->kind == LAYER_SOFTMAX;
+    const int64_t dim = layer_attr_int(rewriter->network, slice, ATTR_DIM);
+    if (!*out_done || layer_attr_int(rewriter->network, maker, ATTR_DIM) == dim) return INSITU_OK;
+    return push_slice(rewriter, chain, start, end, maker->attrs);
+}
+
 /* ---- a slice of a concat ---- */
 
 typedef struct part_range { /* of one operand; start == end: nothing of it */
@@ -170,6 +236,9 @@ static insitu_status rewrite(rewriter *rewriter) {
     const layer *maker = network_layer_of(network, network_tensor_of(network, chain.base)->producer);
     if (kind_has(maker->kind, TRAIT_ELEMENTWISE)) return push_to_operands(rewriter, &chain);
     if (maker->kind == LAYER_FILL) return fill_part(rewriter, &chain);
+    bool done;
+    TRY(push_to_lines(rewriter, &chain, maker, &done));
+    if (done) return INSITU_OK;
     if (chain.count == 1 && maker->kind == LAYER_CONCAT &&
         cuts_parts(network, maker, network_layer_of(network, chain.views[0])))
         return push_to_parts(rewriter, &chain);

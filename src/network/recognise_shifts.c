@@ -9,12 +9,36 @@
  * readers, else they are dead. */
 #include "network/network_int.h"
 
+enum { MAX_LINKS = 16 };
+
 static bool attr_is(network *network, const layer *layer, attr_id id, sym value) {
     return sym_is_eq(&network->symbols, layer_attr(layer, id).value, value) == TRUTH_TRUE;
 }
 
 static sym size_along(const network *network, tensor_id tensor, int64_t dim) {
     return network_tensor_of(network, tensor)->shape.sizes[dim];
+}
+
+/* Is x, through layers that compute element by element, made of the state that its value is given to? Then it may be computed
+ * where the state lies, and moved there. */
+static bool is_made_of(const network *network, tensor_id x, tensor_id state) {
+    const network_tensor *kept = network_tensor_of(network, state);
+    for (uint32_t links = 0; links < MAX_LINKS && x.index != state.index; links++) {
+        const network_tensor *made = network_tensor_of(network, x);
+        if (made->role != TENSOR_RESULT) return false;
+        const layer *layer = network_layer_of(network, made->producer);
+        bool computes = kind_has(layer->kind, TRAIT_ELEMENTWISE | TRAIT_UPDATE);
+        tensor_id next = NO_TENSOR;
+        for (uint32_t k = 0; computes && k < layer->operand_count && next.index == NONE; k++) {
+            const network_tensor *operand = network_tensor_of(network, layer->operands[k]);
+            bool leads = layer->operands[k].index == state.index || operand->role == TENSOR_RESULT;
+            if (leads && operand->dtype == kept->dtype && shape_same(&operand->shape, &kept->shape))
+                next = layer->operands[k];
+        }
+        if (next.index == NONE) return false;
+        x = next;
+    }
+    return x.index == state.index;
 }
 
 /* Does the tensor's memory outlive the call? Elsewhere nothing is gained. */
@@ -108,15 +132,17 @@ static int64_t added_elements(const network *network, const shift *shift) {
                                                                                                         : INT64_MAX;
 }
 
-/* A roll enters from either side: the fewer elements go round, the fewer are set aside. */
-static bool find_shift(network *network, const layer *layer, shift *out) {
+/* Of what is kept, or, if a state is given, made of that. A roll enters from either side: the fewer elements go round, the
+ * fewer are set aside. */
+static bool find_shift(network *network, const layer *layer, tensor_id state, shift *out) {
     bool found = false;
     for (int front = 0; front < 2; front++) {
         shift shift;
         if (!is_tail(network, layer, front, &shift) && !is_concat(network, layer, front, &shift) &&
             !is_replaced(network, layer, front, &shift))
             continue;
-        if (!is_kept(network, shift.operands[0])) continue;
+        const tensor_id x = shift.operands[0];
+        if (state.index == NONE ? !is_kept(network, x) : !is_made_of(network, x, state)) continue;
         if (!found || added_elements(network, &shift) < added_elements(network, out)) *out = shift;
         found = true;
     }
@@ -129,12 +155,33 @@ static insitu_status replace(network *network, layer_id id, const shift *shift, 
     return network_redefine(network, id, LAYER_SHIFT_UPDATE, shift->operands, 2, attrs, diag);
 }
 
+/* The new value of a state. */
+static insitu_status shift_result(network *network, tensor_id state, tensor_id next, insitu_diag *diag) {
+    shift shift;
+    const layer *copy = next.index == NONE ? NULL : network_maker_of(network, next, LAYER_COPY);
+    if (copy) next = copy->operands[0];
+    if (next.index == NONE || network_tensor_of(network, next)->role != TENSOR_RESULT) return INSITU_OK;
+    const layer_id id = network_tensor_of(network, next)->producer;
+    if (!find_shift(network, network_layer_of(network, id), state, &shift)) return INSITU_OK;
+    return replace(network, id, &shift, diag);
+}
+
+insitu_status network_shift_results(network *network, insitu_diag *diag) {
+    for (uint32_t i = 0; i < network->state_count; i++)
+        TRY(shift_result(network, network->states[i].tensor, network->states[i].next, diag));
+    for (uint32_t i = 0; i < network->mutation_count; i++)
+        TRY(shift_result(network, network->inputs[network->mutations[i].input].tensor, network->mutations[i].next,
+                         diag));
+    return sym_pool_status(&network->symbols, diag);
+}
+
 insitu_status network_recognise_shifts(network *network, insitu_diag *diag) {
     for (uint32_t i = network->order_count;
          i-- > 0;) { /* the last first: it may replace what an earlier one shifts in */
         layer_id id = network->order[i];
         shift shift;
-        if (find_shift(network, network_layer_of(network, id), &shift)) TRY(replace(network, id, &shift, diag));
+        if (find_shift(network, network_layer_of(network, id), NO_TENSOR, &shift))
+            TRY(replace(network, id, &shift, diag));
     }
     return sym_pool_status(&network->symbols, diag);
 }
