@@ -177,6 +177,7 @@ static base_kind find_base(planner *planner, const read_of *read) {
 
 static insitu_status rests_before(planner *planner, const read_of *read) {
     if (read->only_node != NONE) return INSITU_OK;
+    planner->work->any_rests = true;
     return planner_set(planner, &planner->tensors[read->root].rests, true);
 }
 
@@ -251,7 +252,10 @@ static insitu_status check_readers(planner *planner, uint32_t storage, const rea
 
 static bool has_readers(const planner *planner, uint32_t t) {
     const tensor_plan *tensor = &planner->tensors[t];
-    return planner->use_start[t] < planner->use_start[t + 1] || tensor->copies != NONE || tensor->end_reads != NONE;
+    if (tensor->copies != NONE || tensor->end_reads != NONE) return true;
+    for (uint32_t i = planner->use_start[t]; i < planner->use_start[t + 1]; i++)
+        if (is_read(planner, &planner->uses[i])) return true;
+    return false;
 }
 
 /* New reads: with all writes of the storage. */
@@ -276,6 +280,15 @@ static insitu_status check_tensor(planner *planner, uint32_t storage, uint32_t t
     return check_readers(planner, storage, &read, work->met.items, work->met.count, out_ok, out_conflict);
 }
 
+static region_span span_of_list(const write_list *list) {
+    region_span span = {INT64_MAX, 0};
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->items[i].span.begin < span.begin) span.begin = list->items[i].span.begin;
+        if (list->items[i].span.end > span.end) span.end = list->items[i].span.end;
+    }
+    return span;
+}
+
 /* New writes: with all reads of the storage. The content of a tensor holds a write if it takes over the write's root. */
 static insitu_status check_writes(planner *planner, uint32_t storage, const write_list *list, bool *out_ok,
                                   conflict *out_conflict) {
@@ -283,11 +296,12 @@ static insitu_status check_writes(planner *planner, uint32_t storage, const writ
     *out_ok = true;
     if (list->count == 0) return INSITU_OK;
     const uint32_t root = list->items[0].root;
-    if (root != NONE) content_find_takers(planner, &work->takers, root, NONE);
+    const region_span span = span_of_list(list);
     for (uint32_t t = planner->storages[storage].members; t != NONE; t = planner->tensors[t].member_next) {
         planner->steps++;
+        if (!spans_meet(planner->tensors[t].span, span) || !has_readers(planner, t)) continue;
+        if (root != NONE) content_find_takers(planner, &work->takers, root, NONE);
         if (root != NONE && content_has(&work->takers, planner->tensors[t].root.index)) continue;
-        if (!has_readers(planner, t)) continue;
         const read_of read = read_of_tensor(planner, t);
         for (uint32_t i = 0; i < list->count; i++) {
             const write_event *write = &list->items[i];
@@ -308,6 +322,17 @@ static bool makes_part(const planner *planner, uint32_t root) {
     return kind_has(planner_layer(planner, index)->kind, TRAIT_PART) && decided->takes_operand && decided->in_part[1];
 }
 
+static const tensor_plan *source_of(const planner *planner, uint32_t root) {
+    const layer *layer = planner_layer(planner, planner->network->tensors[root].producer.index);
+    return planner_tensor(planner, layer->operands[1]);
+}
+
+static bool takes_any(const planner *planner, uint32_t root) {
+    if (planner->tensors[root].fixed) return true;
+    uint32_t index = planner->network->tensors[root].producer.index;
+    return planner->layers[index].takes_operand || planner_layer(planner, index)->kind == LAYER_CONCAT;
+}
+
 /* Writes of a set of roots, in the storage. */
 static insitu_status add_content_writes(planner *planner, uint32_t storage, const content_set *set,
                                         const content_set *but, write_list *list) {
@@ -323,8 +348,8 @@ static insitu_status add_content_writes(planner *planner, uint32_t storage, cons
 static insitu_status order_first_second(planner *planner, uint32_t root, const write_list *firsts,
                                         const write_list *seconds, base_kind source_base, bool *out_ok,
                                         conflict *out_conflict) {
-    uint32_t index = planner->network->tensors[root].producer.index;
-    const tensor_plan *source = planner_tensor(planner, planner_layer(planner, index)->operands[1]);
+    const uint32_t index = planner->network->tensors[root].producer.index;
+    const tensor_plan *source = source_of(planner, root);
     *out_ok = true;
     for (uint32_t i = 0; i < firsts->count; i++) {
         const write_event *first = &firsts->items[i];
@@ -358,7 +383,7 @@ static insitu_status order_parts(planner *planner, uint32_t storage, uint32_t ro
     struct conflict_work *work = planner->work;
     const layer *layer = planner_layer(planner, planner->network->tensors[root].producer.index);
     const uint32_t base = planner_tensor(planner, layer->operands[0])->root.index;
-    const uint32_t source = planner_tensor(planner, layer->operands[1])->root.index;
+    const uint32_t source = source_of(planner, root)->root.index;
     *out_ok = true;
     if (content_leads_to(planner, source, base)) return INSITU_OK; /* all that makes the one makes the other too */
     content_find(planner, &work->other, source);
@@ -371,9 +396,10 @@ static insitu_status order_parts(planner *planner, uint32_t storage, uint32_t ro
 
 /* ---- what changed ---- */
 
-/* The content of a root has grown by the roots in added, and that of all which takes it over and did not hold them. */
+/* The content of a root has grown by the roots in added, whose writes lie in the span, and so has that of all which takes it
+ * over and did not hold them. */
 static insitu_status check_takers(planner *planner, uint32_t storage, uint32_t root, uint32_t held,
-                                  const content_set *added, bool *out_ok, conflict *out_conflict) {
+                                  const content_set *added, region_span span, bool *out_ok, conflict *out_conflict) {
     content_set *takers = &planner->work->takers;
     *out_ok = true;
     content_find_takers(planner, takers, root, held);
@@ -381,10 +407,8 @@ static insitu_status check_takers(planner *planner, uint32_t storage, uint32_t r
         const uint32_t taker = takers->roots[i];
         planner->steps++;
         if (planner->tensors[taker].storage != storage) continue;
-        if (makes_part(planner, taker)) {
-            const layer *layer = planner_layer(planner, planner->network->tensors[taker].producer.index);
-            uint32_t source = planner_tensor(planner, layer->operands[1])->root.index;
-            bool whole = taker == root || content_has(takers, source);
+        if (makes_part(planner, taker) && spans_meet(source_of(planner, taker)->span, span)) {
+            bool whole = taker == root || content_has(takers, source_of(planner, taker)->root.index);
             TRY(order_parts(planner, storage, taker, whole ? NULL : added, out_ok, out_conflict));
         }
         bool rests = planner->tensors[taker].rests;
@@ -392,6 +416,22 @@ static insitu_status check_takers(planner *planner, uint32_t storage, uint32_t r
             TRY(check_tensor(planner, storage, t, out_ok, out_conflict));
     }
     return INSITU_OK;
+}
+
+/* Is there a source, made in its part, that the writes might have to precede or follow? */
+static bool meets_parts(planner *planner, uint32_t storage, const write_list *writes) {
+    const region_span span = span_of_list(writes);
+    for (uint32_t t = planner->storages[storage].roots; t != NONE && writes->count; t = planner->tensors[t].root_next) {
+        planner->steps++;
+        if (!makes_part(planner, t)) continue;
+        const tensor_plan *source = source_of(planner, t);
+        if (!spans_meet(source->span, span)) continue;
+        /* One that a single layer stores, after these writes. */
+        if (source->fixed || takes_any(planner, source->root.index) ||
+            !order_is_before(&planner->order, writes->items[0].node, tensor_node(planner, source->root)))
+            return true;
+    }
+    return false;
 }
 
 static insitu_status check_root(planner *planner, uint32_t storage, uint32_t root, bool *out_ok,
@@ -402,12 +442,14 @@ static insitu_status check_root(planner *planner, uint32_t storage, uint32_t roo
     fresh->count = 0;
     TRY(add_root_writes(planner, root, fresh));
     TRY(check_writes(planner, storage, fresh, out_ok, out_conflict));
-    return *out_ok ? check_takers(planner, storage, root, NONE, &one, out_ok, out_conflict) : INSITU_OK;
+    if (!*out_ok || (!planner->work->any_rests && !meets_parts(planner, storage, fresh))) return INSITU_OK;
+    return check_takers(planner, storage, root, NONE, &one, span_of_list(fresh), out_ok, out_conflict);
 }
 
 /* The layer takes over an operand, or one lies in its part; or it copies the operand after all. */
-static insitu_status check_layer(planner *planner, uint32_t storage, const touch *touch, bool *out_ok,
+static insitu_status check_layer(planner *planner, uint32_t storage, uint32_t at, bool *out_ok,
                                  conflict *out_conflict) {
+    const touch *touch = &planner->touches[at];
     const layer *layer = planner_layer(planner, touch->index);
     const layer_plan *decided = &planner->layers[touch->index];
     const uint32_t root = layer->results[0].index;
@@ -415,8 +457,12 @@ static insitu_status check_layer(planner *planner, uint32_t storage, const touch
     content_set *added = &planner->work->added;
     *out_ok = true;
     if (decided->in_part[touch->operand] || (touch->operand == 0 && decided->takes_operand)) {
+        const tensor_plan *taken = &planner->tensors[operand];
+        bool comes = !taken->fixed && (taken->storage == NONE || (taken->placed != NONE && taken->placed > at));
+        if (comes) return INSITU_OK; /* it is looked at when it is placed */
         content_find(planner, added, operand);
-        return check_takers(planner, storage, root, operand, added, out_ok, out_conflict);
+        const region_span all = {0, INT64_MAX};
+        return check_takers(planner, storage, root, operand, added, all, out_ok, out_conflict);
     }
     TRY(check_root(planner, storage, root, out_ok, out_conflict));
     bool has_lost = planner->tensors[operand].storage == storage;
@@ -483,13 +529,14 @@ static insitu_status order_barrier(planner *planner, uint32_t storage, const tou
     return INSITU_OK;
 }
 
-static insitu_status check_touch(planner *planner, uint32_t storage, const touch *touch, bool *out_ok,
+static insitu_status check_touch(planner *planner, uint32_t storage, uint32_t at, bool *out_ok,
                                  conflict *out_conflict) {
+    const touch *touch = &planner->touches[at];
     const uint32_t index = touch->index;
     *out_ok = true;
     switch (touch->kind) {
     case TOUCH_COPY: return check_copy(planner, storage, index, out_ok, out_conflict);
-    case TOUCH_LAYER: return check_layer(planner, storage, touch, out_ok, out_conflict);
+    case TOUCH_LAYER: return check_layer(planner, storage, at, out_ok, out_conflict);
     case TOUCH_END: return INSITU_OK; /* check_copied_ends looks at all of them */
     case TOUCH_READ:
     case TOUCH_TENSOR: break;
@@ -504,7 +551,7 @@ static insitu_status check_touched(planner *planner, uint32_t storage, bool *out
     for (uint32_t i = lies->touched; lies->written && i != lies->checked && *out_ok; i = planner->touches[i].previous)
         TRY(order_barrier(planner, storage, &planner->touches[i], out_ok, out_conflict));
     for (uint32_t i = lies->touched; i != lies->checked && *out_ok; i = planner->touches[i].previous)
-        TRY(check_touch(planner, storage, &planner->touches[i], out_ok, out_conflict));
+        TRY(check_touch(planner, storage, i, out_ok, out_conflict));
     if (*out_ok) TRY(check_copied_ends(planner, storage, out_ok, out_conflict));
     return *out_ok ? planner_set(planner, &lies->checked, lies->touched) : INSITU_OK;
 }

@@ -31,6 +31,7 @@ typedef struct content_set { /* roots, in the order in which they were found */
 
 struct conflict_work {
     uint64_t check;
+    bool any_rests;    /* of any tensor, at any time */
     bool is_gathered;  /* writes: all of the storage */
     write_list writes; /* of the storage */
     write_list fresh, met, firsts, seconds;

@@ -6,7 +6,7 @@
 #include "plan/plan_int.h"
 
 enum { MAX_EXACT = 5, MAX_FIRST = 16 };
-enum { SEARCH_STEPS = 20 << 20, SEARCH_STEPS_A_LAYER = 64 << 10 }; /* about 5 nanoseconds each */
+enum { SEARCH_STEPS = 8 << 20, SEARCH_STEPS_A_LAYER = 24 << 10 }; /* about 15 nanoseconds each */
 
 plan_search plan_search_for(const network *network) {
     return (plan_search){.most = SEARCH_STEPS + (uint64_t)SEARCH_STEPS_A_LAYER * network->order_count};

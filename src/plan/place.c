@@ -47,6 +47,7 @@ static insitu_status settle_family(planner *planner, uint32_t root, uint32_t sto
         TRY(planner_set(planner, &member->storage, storage));
         TRY(planner_set(planner, &member->member_next, planner->storages[storage].members));
         TRY(planner_set(planner, &planner->storages[storage].members, t));
+        TRY(planner_set(planner, &member->placed, planner->touch_count));
         TRY(planner_touch(planner, storage, TOUCH_TENSOR, t, 0));
         planner->steps++;
     }
@@ -205,7 +206,7 @@ static insitu_status place_on_operand(planner *planner, tensor_id tensor, bool *
     const layer *layer = planner_layer(planner, index);
     conflict ignored;
     *out_done = false;
-    if (planner->options.no_inplace) return INSITU_OK;
+    if (planner->options.no_inplace || planner_is_spent(planner)) return INSITU_OK;
     if (!kind_has(layer->kind, TRAIT_UPDATE) && layer->kind != LAYER_COPY) return INSITU_OK;
     const tensor_id base = find_placed(planner, layer->operands[0]);
     plan_operand place = planner_place(planner, base);

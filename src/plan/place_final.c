@@ -93,16 +93,21 @@ static insitu_status set_aside(planner *planner, const conflict *conflict, bool 
 }
 
 /* One more set-aside a round; every reader is redirected at most once, which bounds the rounds. */
-insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict) {
+static insitu_status settle(planner *planner, uint32_t storage, bool is_trial, bool *out_ok, conflict *out_conflict) {
     for (;;) {
         plan_mark mark = planner_mark(planner);
         TRY(conflicts_check(planner, storage, out_ok, out_conflict));
         if (*out_ok || !planner->storages[storage].written) return INSITU_OK;
+        if (is_trial && planner_is_spent(planner)) return INSITU_OK;
         planner_undo(planner, mark);
         bool done;
         TRY(set_aside(planner, out_conflict, &done));
         if (!done) return INSITU_OK;
     }
+}
+
+insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict) {
+    return settle(planner, storage, true, out_ok, out_conflict);
 }
 
 /* ---- final values ---- */
@@ -115,9 +120,9 @@ static insitu_status try_write_back(planner *planner, uint32_t index, bool sourc
     *out_ok = true;
     TRY(planner_add_copy(planner, COPY_WRITE_BACK, final->next, &final->place, index, &copy));
     TRY(planner_add_end_read(planner, NONE, copy));
-    if (source_first && source != NONE) TRY(place_settle(planner, source, out_ok, &conflict));
-    if (*out_ok) TRY(place_settle(planner, final->place.storage, out_ok, &conflict));
-    if (*out_ok && source != NONE) TRY(place_settle(planner, source, out_ok, &conflict));
+    if (source_first && source != NONE) TRY(settle(planner, source, false, out_ok, &conflict));
+    if (*out_ok) TRY(settle(planner, final->place.storage, false, out_ok, &conflict));
+    if (*out_ok && source != NONE) TRY(settle(planner, source, false, out_ok, &conflict));
     return INSITU_OK;
 }
 

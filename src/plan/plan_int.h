@@ -72,22 +72,23 @@ MUST_CHECK insitu_status order_sort(const order *order, const uint32_t *keys, ar
 
 /* ---- the planner's state ---- */
 /* Decisions are 32-bit words, changed through planner_set alone, so that a trial can be undone. */
-typedef struct tensor_plan {
-    tensor_id root;       /* the tensor whose memory it views; itself if it has memory of its own */
-    layer_id view;        /* a view: the layer that makes it */
-    tensor_type type;     /* its layout: dense (or a view of that) until it is placed */
-    tensor_type unplaced; /* the layout that it has while it is not placed */
-    uint32_t storage;     /* decision; NONE: not placed */
-    uint32_t member_next; /* decision: next tensor in the same storage; NONE */
-    uint32_t root_next;   /* decision, of a root: next root in the same storage; NONE */
-    uint32_t rests;       /* decision, of a root: a read of it is right since a write precedes all of its content */
-    region_span span;     /* of its layout, where it is placed */
-    uint32_t copies;      /* the first copy of it; NONE */
-    uint32_t end_reads;   /* the first that keeps it; NONE */
-    uint32_t family_next; /* next view of the same root; NONE */
-    uint32_t family_last; /* of a root: the last of its family */
-    bool fixed;           /* an input, state or constant */
-    bool repeats;         /* some of its elements share memory (expand, unfold): nothing may be stored through it */
+typedef struct tensor_plan { /* what walks over a storage's members read comes first */
+    tensor_id root;          /* the tensor whose memory it views; itself if it has memory of its own */
+    uint32_t storage;        /* decision; NONE: not placed */
+    uint32_t member_next;    /* decision: next tensor in the same storage; NONE */
+    uint32_t root_next;      /* decision, of a root: next root in the same storage; NONE */
+    region_span span;        /* of its layout, where it is placed */
+    uint32_t placed;         /* decision: the touch that placed it; NONE */
+    uint32_t rests;          /* decision, of a root: a read of it is right since a write precedes all of its content */
+    uint32_t copies;         /* the first copy of it; NONE */
+    uint32_t end_reads;      /* the first that keeps it; NONE */
+    uint32_t family_next;    /* next view of the same root; NONE */
+    uint32_t family_last;    /* of a root: the last of its family */
+    layer_id view;           /* a view: the layer that makes it */
+    bool fixed;              /* an input, state or constant */
+    bool repeats;            /* some of its elements share memory (expand, unfold): nothing may be stored through it */
+    tensor_type type;        /* its layout: dense (or a view of that) until it is placed */
+    tensor_type unplaced;    /* the layout that it has while it is not placed */
 } tensor_plan;
 
 typedef struct use { /* one operand of one layer */

@@ -441,6 +441,7 @@ static insitu_status build(planner *planner) {
                                             .storage = NONE,
                                             .member_next = NONE,
                                             .root_next = NONE,
+                                            .placed = NONE,
                                             .copies = NONE,
                                             .end_reads = NONE,
                                             .family_next = NONE,
