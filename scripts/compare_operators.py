@@ -21,7 +21,7 @@ import torch
 
 from operators.pack import Comparison
 
-FAMILIES = ["elementwise", "reductions", "products", "indexing", "shapes", "autocast"]
+FAMILIES = ["elementwise", "reductions", "products", "indexing", "shapes", "images", "autocast"]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 

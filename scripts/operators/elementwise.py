@@ -73,7 +73,7 @@ BINARY = {
     "bitwise_xor": (torch.bitwise_xor, 0), "lshift": (torch.bitwise_left_shift, 0), "rshift": (torch.bitwise_right_shift, 0),
     "add_alpha": (lambda a, b: torch.add(a, b, alpha=2), 0), "sub_alpha": (lambda a, b: torch.sub(a, b, alpha=3), 0),
     "rsub": (torch.rsub, 0), "copysign": (torch.copysign, 0), "hypot": (torch.hypot, 2), "xlogy": (torch.xlogy, 3),
-    "logaddexp": (torch.logaddexp, 4), "heaviside": (torch.heaviside, 0), "isclose": (torch.isclose, 0), "gcd": (torch.gcd, 0),
+    "logaddexp": (torch.logaddexp, 4), "heaviside": (torch.heaviside, 0), "isclose": (torch.isclose, 0), "gcd": (torch.gcd, 0), "lcm": (torch.lcm, 0), "ldexp": (torch.ldexp, 4),
     "nextafter": (torch.nextafter, 0), "floor_add": (lambda a, b: a // b + a % b, 0), "masked_fill": (lambda a, b: a.masked_fill(b > 1, 3), 0),
     "where": (lambda a, b: torch.where(a > b, a, b), 0), "clamp_min": (torch.clamp_min, 0), "clamp_max": (torch.clamp_max, 0),
     "clamp": (lambda a, b: torch.clamp(a, b, b + 2), 0), "lerp": (lambda a, b: torch.lerp(a, b, 0.3), 1),
@@ -133,7 +133,7 @@ SCALARS = [2, -3, 0, 7, 2.5, -0.75, True, 1e10, 300, -200]
 
 def scalars():
     both = {name: fn for name, (fn, _) in BINARY.items() if name not in {"maximum", "minimum", "fmax", "fmin", "atan2", "logical_and",
-            "logical_or", "logical_xor", "copysign", "hypot", "logaddexp", "heaviside", "isclose", "gcd", "nextafter", "lerp", "lerp_far",
+            "logical_or", "logical_xor", "copysign", "hypot", "logaddexp", "heaviside", "isclose", "gcd", "lcm", "ldexp", "nextafter", "lerp", "lerp_far",
             "type_as", "masked_fill", "where", "clamp"}}
     both["clamp"] = lambda x, s: torch.clamp(x, min=s)
     both["clamp_both"] = lambda x, s: torch.clamp(x, s, s + 3)

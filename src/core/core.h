@@ -154,6 +154,17 @@ bool shape_same(const shape *a, const shape *b);                                
 bool shape_fits(const sym_pool *pool, const shape *shape, dtype type);
 truth shape_equal(sym_pool *pool, const shape *a, const shape *b);
 bool type_is_dense(sym_pool *pool, const tensor_type *type); /* row-major strides, ignoring dimensions of size 1 */
+/* The bytes of a strided tensor (element_sets.c), whose last one can be addressed. */
+typedef struct element_set {
+    uint64_t start;
+    uint32_t rank;
+    const int64_t *sizes, *strides; /* in elements; no stride is negative */
+    size_t item;                    /* bytes of an element */
+} element_set;
+/* False only if no element of the one has a byte of the other's. */
+bool elements_meet(const element_set *a, const element_set *b);
+/* The same of two tensors in one storage; what is not constant may meet anything. */
+bool types_meet(const sym_pool *pool, const tensor_type *a, const tensor_type *b);
 void shape_print(const sym_pool *pool, const shape *shape, text *out);     /* "[1,s11,32]" */
 void type_print(const sym_pool *pool, const tensor_type *type, text *out); /* "f32[3,2]{1,3}+1" */
 MUST_CHECK insitu_status shape_parse(sym_pool *pool, const char **cursor, shape *out, insitu_diag *diag);

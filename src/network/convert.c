@@ -10,6 +10,8 @@ typedef struct aten_row {
     int32_t param;
 } aten_row;
 
+enum { MAX_RECASTS = 8 }; /* operands of a node whose cast was dropped */
+
 static const aten_row aten_rows[] = {
 #define ATEN(target, convert, param) {target, convert, param},
 #include "network/aten.def"
@@ -124,6 +126,62 @@ static insitu_status check_result(converter *c, const graph_value *value, tensor
     return status;
 }
 
+static bool has_other_dtype(const converter *c) {
+    for (uint32_t i = 0; i < c->node->result_count; i++) {
+        const graph_value *value = graph_value_of(c->graph, c->node->results[i]);
+        tensor_id tensor = c->tensors[c->node->results[i].index];
+        if (value->kind == VALUE_TENSOR && tensor.index != NONE && dtype_of(c, tensor) != value->type.dtype)
+            return true;
+    }
+    return false;
+}
+
+/* The dtype of the tensor whose new value this is; else that of the value. */
+static dtype stored_dtype(const converter *c, value_id value) {
+    for (uint32_t i = 0; i < c->graph->output_count; i++) {
+        const graph_output *output = &c->graph->outputs[i];
+        if (output->kind != RESULT_MUTATION || output->arg.kind != ARG_VALUE) continue;
+        value_id target = c->graph->inputs[output->target].value;
+        if (output->arg.value.index == value.index && target.index != NONE)
+            return graph_value_of(c->graph, target)->type.dtype;
+    }
+    return dtype_of(c, c->tensors[value.index]);
+}
+
+typedef struct recast { /* operands in the dtype that they have as a tensor's new value */
+    converter *c;
+    value_id values[MAX_RECASTS];
+    tensor_id before[MAX_RECASTS];
+    uint32_t count;
+    insitu_status status;
+} recast;
+
+static void recast_operand(void *user, value_id *value) {
+    recast *recast = user;
+    converter *c = recast->c;
+    tensor_id tensor = c->tensors[value->index];
+    if (recast->status != INSITU_OK || tensor.index == NONE || recast->count == MAX_RECASTS) return;
+    dtype type = stored_dtype(c, *value);
+    if (type == dtype_of(c, tensor)) return;
+    recast->values[recast->count] = *value;
+    recast->before[recast->count++] = tensor;
+    recast->status = emit_cast(c, tensor, type, &c->tensors[value->index]);
+}
+
+/* A decomposition drops the cast of a copy that gives a tensor its new value: what reads that tensor later reads the
+ * source, and records a result of the tensor's dtype, or needs an operand of it. If the operands as they are don't give
+ * what is recorded, they are cast as the copy did. */
+static insitu_status convert_by_row(converter *c, const aten_row *row) {
+    insitu_status status = row->convert(c, row->param);
+    if (status == INSITU_NOMEM || (status == INSITU_OK && !has_other_dtype(c))) return status;
+    recast recast = {.c = c};
+    graph_node node = *c->node;
+    graph_visit_args(&node, recast_operand, &recast);
+    if (recast.status == INSITU_OK && recast.count) status = row->convert(c, row->param);
+    for (uint32_t i = recast.count; i-- > 0;) c->tensors[recast.values[i].index] = recast.before[i];
+    return recast.status == INSITU_OK ? status : recast.status;
+}
+
 /* Results take their values' names; what has such a name before is a helper of another node. */
 static insitu_status finish_node(converter *c, uint32_t first_tensor) {
     for (uint32_t i = 0; i < c->node->result_count; i++) {
@@ -150,7 +208,7 @@ static insitu_status convert_node(converter *c, const map *rows, refusals *refus
     uint32_t row = map_find(rows, c->node->target), first_tensor = c->network->tensor_count;
     c->reason[0] = 0;
     insitu_status status = INSITU_UNSUPPORTED;
-    if (row != NONE && c->node->schema) status = aten_rows[row].convert(c, aten_rows[row].param);
+    if (row != NONE && c->node->schema) status = convert_by_row(c, &aten_rows[row]);
     if (status == INSITU_OK) status = finish_node(c, first_tensor);
     if (status == INSITU_OK || status == INSITU_NOMEM) return status;
     if (status == INSITU_UNSUPPORTED) {

@@ -16,36 +16,42 @@ static insitu_status emit_above(converter *c, tensor_id x, double bound, tensor_
 insitu_status convert_leaky_relu(converter *c, int32_t param) {
     (void)param;
     tensor_id x, scaled, result;
-    double slope;
+    sym slope;
     TRY(take_tensor(c, "self", &x));
-    TRY(take_float(c, "negative_slope", 0.01, &slope));
-    TRY(emit_scalar_float(c, OP_MUL, x, slope, false, &scaled));
+    TRY(take_real(c, "negative_slope", 0.01, &slope));
+    TRY(emit_scalar(c, OP_MUL, x, slope, false, &scaled));
     TRY(emit_above(c, x, 0, scaled, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
+static insitu_status emit_scaled(converter *c, tensor_id x, sym factor, tensor_id *out) {
+    double known;
+    *out = x;
+    if (sym_constant_float(c->pool, factor, &known) && known == 1) return INSITU_OK;
+    return emit_scalar(c, OP_MUL, x, factor, false, out);
+}
+
 /* x > 0 ? x scale : expm1(x input_scale) alpha scale */
-static insitu_status emit_elu(converter *c, tensor_id x, double alpha, double scale, double input_scale,
-                              tensor_id *out) {
-    tensor_id above, positive = x, negative = x;
+static insitu_status emit_elu(converter *c, tensor_id x, sym alpha, sym scale, sym input_scale, tensor_id *out) {
+    tensor_id above, positive, negative;
     TRY(emit_scalar_float(c, OP_GT, x, 0, false, &above));
-    if (scale != 1) TRY(emit_scalar_float(c, OP_MUL, x, scale, false, &positive));
-    if (input_scale != 1) TRY(emit_scalar_float(c, OP_MUL, x, input_scale, false, &negative));
+    TRY(emit_scaled(c, x, scale, &positive));
+    TRY(emit_scaled(c, x, input_scale, &negative));
     TRY(emit_unary(c, OP_EXPM1, negative, &negative));
-    if (alpha * scale != 1) TRY(emit_scalar_float(c, OP_MUL, negative, alpha * scale, false, &negative));
+    TRY(emit_scaled(c, negative, sym_mul(c->pool, alpha, scale), &negative));
     return emit_where(c, above, positive, negative, out);
 }
 
 insitu_status convert_elu(converter *c, int32_t param) {
     (void)param;
     tensor_id x, result;
-    double alpha, scale, input_scale;
+    sym alpha, scale, input_scale;
     TRY(take_tensor(c, "self", &x));
     dtype type = dtype_of(c, x);
-    TRY(take_float(c, "alpha", 1, &alpha));
-    TRY(take_float(c, "scale", 1, &scale));
-    TRY(take_float(c, "input_scale", 1, &input_scale));
+    TRY(take_real(c, "alpha", 1, &alpha));
+    TRY(take_real(c, "scale", 1, &scale));
+    TRY(take_real(c, "input_scale", 1, &input_scale));
     TRY(emit_wide(c, x, &x));
     TRY(emit_elu(c, x, alpha, scale, input_scale, &result));
     return finish_wide(c, result, type);
@@ -57,19 +63,20 @@ insitu_status convert_selu(converter *c, int32_t param) {
     TRY(take_tensor(c, "self", &x));
     dtype type = dtype_of(c, x);
     TRY(emit_wide(c, x, &x));
-    TRY(emit_elu(c, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1, &result));
+    TRY(emit_elu(c, x, sym_float(c->pool, 1.6732632423543772848170429916717),
+                 sym_float(c->pool, 1.0507009873554804934193349852946), sym_float(c->pool, 1), &result));
     return finish_wide(c, result, type);
 }
 
 insitu_status convert_celu(converter *c, int32_t param) {
     (void)param;
     tensor_id x, result;
-    double alpha;
+    sym alpha, one = sym_float(c->pool, 1);
     TRY(take_tensor(c, "self", &x));
     dtype type = dtype_of(c, x);
-    TRY(take_float(c, "alpha", 1, &alpha));
+    TRY(take_real(c, "alpha", 1, &alpha));
     TRY(emit_wide(c, x, &x));
-    TRY(emit_elu(c, x, alpha, 1, 1 / alpha, &result));
+    TRY(emit_elu(c, x, alpha, one, quotient_of(c, one, alpha), &result));
     return finish_wide(c, result, type);
 }
 
@@ -88,18 +95,21 @@ insitu_status convert_hardtanh(converter *c, int32_t param) {
 insitu_status convert_softplus(converter *c, int32_t param) {
     (void)param;
     tensor_id x, scaled, above, result;
-    double beta, threshold;
+    double known_beta, known_threshold;
+    sym beta, threshold;
     TRY(take_tensor(c, "self", &x));
     dtype type = dtype_of(c, x);
-    TRY(take_float(c, "beta", 1, &beta));
-    TRY(take_float(c, "threshold", 20, &threshold));
-    if (beta == 1 && threshold == 20) return convert_unary(c, OP_SOFTPLUS);
+    TRY(take_real(c, "beta", 1, &beta));
+    TRY(take_real(c, "threshold", 20, &threshold));
+    bool known =
+        sym_constant_float(c->pool, beta, &known_beta) && sym_constant_float(c->pool, threshold, &known_threshold);
+    if (known && known_beta == 1 && known_threshold == 20) return convert_unary(c, OP_SOFTPLUS);
     TRY(emit_wide(c, x, &x));
-    TRY(emit_scalar_float(c, OP_MUL, x, beta, false, &scaled));
-    TRY(emit_scalar_float(c, OP_GT, scaled, threshold, false, &above));
+    TRY(emit_scalar(c, OP_MUL, x, beta, false, &scaled));
+    TRY(emit_scalar(c, OP_GT, scaled, threshold, false, &above));
     TRY(emit_unary(c, OP_EXP, scaled, &result));
     TRY(emit_unary(c, OP_LOG1P, result, &result));
-    TRY(emit_scalar_float(c, OP_DIV, result, beta, false, &result));
+    TRY(emit_scalar(c, OP_DIV, result, beta, false, &result));
     TRY(emit_where(c, above, x, result, &result));
     return finish_wide(c, result, type);
 }

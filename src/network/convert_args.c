@@ -109,6 +109,13 @@ insitu_status take_float(converter *c, const char *name, double fallback, double
     return convert_unsupported(c, "argument '%s' is not a constant", name);
 }
 
+insitu_status take_real(converter *c, const char *name, double fallback, sym *out) {
+    double known;
+    TRY(take_sym_or(c, name, sym_float(c->pool, fallback), out));
+    if (sym_constant_float(c->pool, *out, &known)) *out = sym_float(c->pool, known);
+    return INSITU_OK;
+}
+
 insitu_status take_flag(converter *c, const char *name, bool fallback, bool *out) {
     int64_t value;
     TRY(take_int(c, name, fallback, &value));

@@ -2,22 +2,6 @@
  * category. A number stays a number: the layer's scalar. */
 #include "network/convert_int.h"
 
-/* True is given to the symbol if an element of the tensor is 0. */
-static insitu_status emit_any_zero(converter *c, tensor_id x, sym *out) {
-    char name[16];
-    uint32_t number = c->pool->symbol_count;
-    do {
-        snprintf(name, sizeof(name), "u%u", number++);
-    } while (sym_find_symbol(c->pool, name) != NONE);
-    *out = sym_of_symbol(c->pool, sym_add_symbol(c->pool, name, SYM_KIND_INT, 0, 1));
-    draft item = draft_of(LAYER_ITEM);
-    uint32_t rank = rank_of(c, x);
-    TRY(emit_scalar(c, OP_EQ, x, sym_int(c->pool, 0), false, &x));
-    if (rank) TRY(emit_reduce(c, OP_ANY, x, (2u << (rank - 1)) - 1, false, &x));
-    draft_attr(&item, ATTR_SYMBOL, attr_of_sym(*out));
-    return emit(c, &item, &x, 1, NULL);
-}
-
 /* PyTorch raises where an integer is divided by 0: a requirement, checked before the call writes, or its writes are taken
  * back. */
 static insitu_status require_divisor(converter *c, op_kind op, operand divisor, dtype type) {
@@ -28,8 +12,8 @@ static insitu_status require_divisor(converter *c, op_kind op, operand divisor, 
         condition = sym_compare(c->pool, SYM_NE, divisor.number, zero);
     } else {
         TRY(emit_cast(c, divisor.tensor, type, &divisor.tensor));
-        TRY(emit_any_zero(c, divisor.tensor, &condition));
-        condition = sym_compare(c->pool, SYM_EQ, condition, zero);
+        TRY(emit_scalar(c, OP_EQ, divisor.tensor, zero, false, &divisor.tensor));
+        return require_none(c, divisor.tensor, "an integer is divided by 0");
     }
     if (sym_truth(c->pool, condition) == TRUTH_FALSE) return convert_unsupported(c, "an integer divided by 0");
     return network_require(c->network, condition, "an integer is divided by 0", c->node->source);
@@ -149,14 +133,50 @@ insitu_status convert_div(converter *c, int32_t param) {
     return convert_two(c, op, a, b);
 }
 
+/* |a / gcd(a, b) b|, 0 where both are 0 */
+insitu_status convert_lcm(converter *c, int32_t param) {
+    (void)param;
+    operand both[2];
+    tensor_id a, b, divisor, result;
+    dtype type;
+    TRY(take_operand(c, "self", &both[0]));
+    TRY(take_operand(c, "other", &both[1]));
+    TRY(promote(c, both, 2, &type));
+    TRY(emit_cast(c, both[0].tensor, type, &a));
+    TRY(emit_cast(c, both[1].tensor, type, &b));
+    TRY(emit_binary(c, OP_GCD, a, b, &divisor));
+    TRY(emit_binary(c, OP_DIV_TRUNC, a, divisor, &result)); /* by 0: 0 */
+    TRY(emit_binary(c, OP_MUL, result, b, &result));
+    TRY(emit_unary(c, OP_ABS, result, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* self 2^other */
+insitu_status convert_ldexp(converter *c, int32_t param) {
+    (void)param;
+    operand a, b;
+    tensor_id power;
+    TRY(take_operand(c, "self", &a));
+    TRY(take_operand(c, "other", &b));
+    dtype type = dtype_is_integral(b.dtype) ? DTYPE_F32 : b.dtype;
+    TRY(emit_cast(c, b.tensor, type, &b.tensor));
+    TRY(emit_scalar_float(c, OP_POW, b.tensor, 2, true, &power));
+    operand factor = operand_of_tensor(c, power);
+    return convert_two(c, OP_MUL, a, factor);
+}
+
 insitu_status convert_pow(converter *c, int32_t param) {
     (void)param;
     operand a, b;
     TRY(take_operand(c, "self", &a));
     TRY(take_operand(c, "exponent", &b));
     int64_t exponent;
-    if (b.is_number && dtype_is_integral(a.dtype) && sym_constant(c->pool, b.number, &exponent) && exponent < 0) {
-        return convert_unsupported(c, "integers to a negative power");
+    if (b.is_number && dtype_is_integral(a.dtype) && b.dtype == DTYPE_I64) {
+        if (sym_constant(c->pool, b.number, &exponent) && exponent < 0)
+            return convert_unsupported(c, "integers to a negative power");
+        sym condition = sym_compare(c->pool, SYM_LE, sym_int(c->pool, 0), b.number);
+        TRY(network_require(c->network, condition, "integers to a negative power", c->node->source));
     }
     return convert_two(c, OP_POW, a, b);
 }
@@ -228,7 +248,7 @@ static insitu_status emit_lerp(converter *c, tensor_id self, tensor_id end, tens
     return emit_where(c, small, near, far, out);
 }
 
-/* A number as weight: self + weight (end - self) or end + (weight - 1) (end - self), whichever weight is smaller. */
+/* A constant as weight: self + weight (end - self) or end + (weight - 1) (end - self), whichever weight is smaller. */
 insitu_status convert_lerp(converter *c, int32_t param) {
     (void)param;
     tensor_id self, end, span, result;
@@ -242,13 +262,13 @@ insitu_status convert_lerp(converter *c, int32_t param) {
     TRY(emit_wide(c, self, &self));
     TRY(emit_wide(c, end, &end));
     TRY(emit_binary(c, OP_SUB, end, self, &span));
-    if (!weight.is_number) {
+    bool known = weight.is_number && sym_constant_float(c->pool, weight.number, &value);
+    if (!known) {
+        shape none = {0};
+        if (weight.is_number) TRY(emit_number(c, wide, &none, weight.number, &weight.tensor));
         TRY(emit_cast(c, weight.tensor, wide, &weight.tensor));
         TRY(emit_lerp(c, self, end, span, weight.tensor, &result));
         return finish_wide(c, result, type);
-    }
-    if (!sym_constant_float(c->pool, weight.number, &value)) {
-        return convert_unsupported(c, "argument 'weight' is not a constant");
     }
     bool near = value < 0.5 && value > -0.5;
     if (!near) value = wide == DTYPE_F64 ? value - 1 : (double)((float)value - 1);

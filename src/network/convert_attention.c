@@ -43,21 +43,22 @@ static insitu_status take_mask(converter *c, tensor_id q, tensor_id k, tensor_id
     return to_rank_4(c, *out, out);
 }
 
-static insitu_status take_scale(converter *c, tensor_id q, double *out) {
+static insitu_status take_scale(converter *c, tensor_id q, sym *out) {
     int64_t size;
-    *out = 1;
-    if (has_arg(c, "scale")) return take_float(c, "scale", 1, out);
+    TRY(take_real(c, "scale", 1, out));
+    if (has_arg(c, "scale")) return INSITU_OK;
     if (!sym_constant(c->pool, size_of(c, q, rank_of(c, q) - 1), &size) || size < 1) {
         return convert_unsupported(c, "a head size that is not constant");
     }
-    *out = 1 / sqrt((double)size);
+    *out = sym_float(c->pool, 1 / sqrt((double)size));
     return INSITU_OK;
 }
 
 insitu_status convert_attention(converter *c, int32_t param) {
     (void)param;
     tensor_id operands[4], result;
-    double dropout, scale;
+    double dropout;
+    sym scale;
     bool causal;
     TRY(take_tensor(c, "query", &operands[0]));
     TRY(take_tensor(c, "key", &operands[1]));
@@ -77,7 +78,7 @@ insitu_status convert_attention(converter *c, int32_t param) {
     for (uint32_t i = 0; i < 3; i++) TRY(to_rank_4(c, operands[i], &operands[i]));
     draft attention = draft_of(LAYER_ATTENTION);
     draft_flag(c, &attention, ATTR_CAUSAL, causal);
-    draft_float(c, &attention, ATTR_SCALE, scale);
+    draft_attr(&attention, ATTR_SCALE, attr_of_sym(scale));
     TRY(emit(c, &attention, operands, operands[3].index == NONE ? 3 : 4, &result));
     TRY(emit_reshape(c, result, &shape, &result));
     set_only_result(c, result);

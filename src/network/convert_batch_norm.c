@@ -27,13 +27,14 @@ static insitu_status emit_batch(converter *c, tensor_id x, batch *out) {
 }
 
 /* (1 - momentum) running + momentum batch, in the running statistics' dtype */
-static insitu_status emit_blend(converter *c, tensor_id running, tensor_id batch, double momentum, tensor_id *out) {
+static insitu_status emit_blend(converter *c, tensor_id running, tensor_id batch, sym momentum, tensor_id *out) {
     dtype type = dtype_of(c, running), wide = wide_dtype(type);
     tensor_id kept;
     TRY(emit_cast(c, running, wide, &kept));
     TRY(emit_cast(c, batch, wide, &batch));
-    TRY(emit_scalar_float(c, OP_MUL, kept, 1 - momentum, false, &kept));
-    TRY(emit_scalar_float(c, OP_MUL, batch, momentum, false, &batch));
+    sym rest = sym_sub(c->pool, sym_float(c->pool, 1), momentum);
+    TRY(emit_scalar(c, OP_MUL, kept, rest, false, &kept));
+    TRY(emit_scalar(c, OP_MUL, batch, momentum, false, &batch));
     TRY(emit_binary(c, OP_ADD, batch, kept, out));
     return emit_cast(c, *out, type, out);
 }
@@ -43,11 +44,11 @@ static insitu_status emit_blend(converter *c, tensor_id running, tensor_id batch
 insitu_status convert_batch_norm_training(converter *c, int32_t param) {
     (void)param;
     tensor_id x, running_mean = NO_TENSOR, running_variance = NO_TENSOR, result;
-    double eps, momentum;
+    sym eps, momentum;
     batch batch;
     TRY(take_tensor(c, "input", &x));
-    TRY(take_float(c, "momentum", 0.1, &momentum));
-    TRY(take_float(c, "eps", 1e-5, &eps));
+    TRY(take_real(c, "momentum", 0.1, &momentum));
+    TRY(take_real(c, "eps", 1e-5, &eps));
     if (c->node->result_count == 5) {
         bool training;
         TRY(take_flag(c, "training", false, &training));
@@ -63,7 +64,7 @@ insitu_status convert_batch_norm_training(converter *c, int32_t param) {
     TRY(emit_cast(c, result, dtype_of(c, x), &result));
     set_result(c, 0, result);
     set_result(c, 1, batch.mean);
-    TRY(emit_scalar_float(c, OP_ADD, batch.variance, eps, false, &result));
+    TRY(emit_scalar(c, OP_ADD, batch.variance, eps, false, &result));
     TRY(emit_unary(c, OP_RSQRT, result, &result));
     set_result(c, 2, result);
     if (running_mean.index == NONE) return INSITU_OK;

@@ -242,11 +242,11 @@ insitu_status convert_pad(converter *c, int32_t param) {
 /* tril, triu */
 insitu_status convert_triangle(converter *c, int32_t param) {
     tensor_id x, result;
-    int64_t diagonal;
+    sym diagonal;
     TRY(take_tensor(c, "self", &x));
-    TRY(take_int(c, "diagonal", 0, &diagonal));
+    TRY(take_sym_or(c, "diagonal", sym_int(c->pool, 0), &diagonal));
     draft triangle = draft_of(LAYER_TRIANGLE);
-    draft_int(c, &triangle, ATTR_OFFSET, diagonal);
+    draft_attr(&triangle, ATTR_OFFSET, attr_of_sym(diagonal));
     draft_attr(&triangle, ATTR_OP, attr_of_op((op_kind)param));
     TRY(emit_on(c, &triangle, x, &result));
     set_only_result(c, result);

@@ -1,4 +1,4 @@
-/* Factories: full, zeros, ones, empty and their forms, fill, arange, linspace. */
+/* Factories: full, zeros, ones, empty and their forms, fill, arange, linspace, one_hot. */
 #include "network/convert_int.h"
 
 #include <math.h>
@@ -170,6 +170,27 @@ static bool falls_on_whole(double start, double end, int64_t steps) {
     return span > 1; /* what divides both */
 }
 
+/* Between bounds that are known when the program runs. The first half counts up from start, the second down from end. */
+static insitu_status emit_linspace(converter *c, dtype type, sym start, sym end, int64_t steps, tensor_id *out) {
+    tensor_id low, high, step, parts[2];
+    shape none = {0};
+    sym zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
+    int64_t half = steps / 2;
+    if (dtype_is_integral(type)) return convert_unsupported(c, "whole numbers between bounds that are not constant");
+    TRY(emit_number(c, type, &none, start, &low));
+    TRY(emit_number(c, type, &none, steps == 1 ? start : end, &high));
+    TRY(emit_binary(c, OP_SUB, high, low, &step));
+    TRY(emit_scalar_float(c, OP_DIV, step, (double)(steps > 1 ? steps - 1 : 1), false, &step));
+    TRY(emit_iota(c, type, sym_int(c->pool, half), zero, one, &parts[0]));
+    TRY(emit_binary(c, OP_MUL, parts[0], step, &parts[0]));
+    TRY(emit_binary(c, OP_ADD, parts[0], low, &parts[0]));
+    TRY(emit_iota(c, type, sym_int(c->pool, steps - half), sym_int(c->pool, steps - half - 1), sym_int(c->pool, -1),
+                  &parts[1]));
+    TRY(emit_binary(c, OP_MUL, parts[1], step, &parts[1]));
+    TRY(emit_binary(c, OP_SUB, high, parts[1], &parts[1]));
+    return emit_concat(c, parts, 2, 0, out);
+}
+
 /* The first half counts up from start, the second down from end. */
 insitu_status convert_linspace(converter *c, int32_t param) {
     (void)param;
@@ -177,11 +198,17 @@ insitu_status convert_linspace(converter *c, int32_t param) {
     int64_t steps;
     dtype type;
     tensor_id parts[2];
-    TRY(take_float(c, "start", 0, &start));
-    TRY(take_float(c, "end", 0, &end));
+    sym bounds[2];
+    TRY(take_real(c, "start", 0, &bounds[0]));
+    TRY(take_real(c, "end", 0, &bounds[1]));
     TRY(take_int(c, "steps", 0, &steps));
     TRY(take_dtype(c, "dtype", DTYPE_F32, &type));
     if (steps < 0) return convert_fail(c, INSITU_FORMAT, "%lld steps", (long long)steps);
+    if (!sym_constant_float(c->pool, bounds[0], &start) || !sym_constant_float(c->pool, bounds[1], &end)) {
+        TRY(emit_linspace(c, type, bounds[0], bounds[1], steps, &parts[0]));
+        set_only_result(c, parts[0]);
+        return INSITU_OK;
+    }
     dtype wanted = type;
     if (!dtype_is_float(type)) { /* of whole bounds, cut to whole numbers at the end */
         type = DTYPE_F64;
@@ -208,4 +235,24 @@ insitu_status convert_linspace(converter *c, int32_t param) {
     TRY(emit_scalar_float(c, OP_SUB, parts[1], end, true, &parts[1]));
     TRY(emit_concat(c, parts, 2, 0, &parts[0]));
     return finish_wide(c, parts[0], wanted);
+}
+
+/* 1 at the class of each element; the number of classes is given */
+insitu_status convert_one_hot(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, wrong, classes, result;
+    sym count, zero = sym_int(c->pool, 0);
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_sym_or(c, "num_classes", sym_int(c->pool, -1), &count));
+    if (dtype_of(c, x) != DTYPE_I64) return convert_unsupported(c, "classes of %s", dtype_name(dtype_of(c, x)));
+    if (sym_truth(c->pool, sym_compare(c->pool, SYM_LE, zero, count)) == TRUTH_FALSE)
+        return convert_unsupported(c, "as many classes as the elements need");
+    TRY(emit_scalar(c, OP_LT, x, zero, false, &wrong));
+    TRY(require_none(c, wrong, "one_hot: Class values must be non-negative."));
+    TRY(emit_scalar(c, OP_GE, x, count, false, &wrong));
+    TRY(require_none(c, wrong, "one_hot: Class values must be smaller than num_classes."));
+    TRY(emit_iota(c, DTYPE_I64, count, zero, sym_int(c->pool, 1), &classes));
+    TRY(emit_unsqueeze(c, x, rank_of(c, x), &x));
+    TRY(emit_binary(c, OP_EQ, x, classes, &result));
+    return finish_wide(c, result, DTYPE_I64);
 }

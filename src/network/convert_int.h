@@ -45,6 +45,10 @@ MUST_CHECK insitu_status take_sym(converter *c, const char *name, sym *out);
 MUST_CHECK insitu_status take_sym_or(converter *c, const char *name, sym fallback, sym *out);
 MUST_CHECK insitu_status take_int(converter *c, const char *name, int64_t fallback, int64_t *out);
 MUST_CHECK insitu_status take_float(converter *c, const char *name, double fallback, double *out);
+/* A number that may be known when the program runs only. */
+MUST_CHECK insitu_status take_real(converter *c, const char *name, double fallback, sym *out);
+static inline sym negative_of(converter *c, sym number) { return sym_mul(c->pool, sym_int(c->pool, -1), number); }
+static inline sym quotient_of(converter *c, sym a, sym b) { return sym_make(c->pool, SYM_TRUEDIV, (sym[]){a, b}, 2); }
 MUST_CHECK insitu_status take_flag(converter *c, const char *name, bool fallback, bool *out);
 MUST_CHECK insitu_status take_dtype(converter *c, const char *name, dtype fallback, dtype *out);
 /* A number stands for a list of one. None: no items. */
@@ -143,11 +147,17 @@ MUST_CHECK insitu_status emit_concat(converter *c, const tensor_id *parts, uint3
 MUST_CHECK insitu_status emit_reduce(converter *c, op_kind op, tensor_id x, uint32_t axes, bool keepdim,
                                      tensor_id *out);
 /* By given statistics of channels, with the node's weight and bias; in the wide dtype. */
-MUST_CHECK insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, tensor_id variance, double eps,
+MUST_CHECK insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, tensor_id variance, sym eps,
                                          tensor_id *out);
 MUST_CHECK insitu_status emit_matmul(converter *c, tensor_id a, tensor_id b, tensor_id bias, tensor_id *out);
 /* The shape that both broadcast to. A size that is not known to be equal is taken from the constant or from a. */
 MUST_CHECK insitu_status broadcast_shapes(converter *c, const shape *a, const shape *b, shape *out);
+
+/* ---- requirements (convert_assert.c) ---- */
+/* The one element of x, an integer or a bool, as a number of the program in that range. */
+MUST_CHECK insitu_status emit_read(converter *c, tensor_id x, int64_t min, int64_t max, sym *out);
+/* No element of the bools is true: checked before the call writes, or its writes are taken back. */
+MUST_CHECK insitu_status require_none(converter *c, tensor_id bools, const char *message);
 
 /* ---- results ---- */
 void set_result(converter *c, uint32_t index, tensor_id tensor);
@@ -176,6 +186,8 @@ MUST_CHECK insitu_status emit_item(converter *c, tensor_id x, sym number);
 MUST_CHECK insitu_status emit_masked(converter *c, tensor_id x, tensor_id mask, uint32_t dim, tensor_id *out);
 MUST_CHECK insitu_status emit_diagonal(converter *c, tensor_id x, uint32_t dim1, uint32_t dim2, int64_t offset,
                                        tensor_id *out);
+/* Of the places -1, 0, 1 and 2, for a fraction from 0 to 1 (convert_resize.c). */
+MUST_CHECK insitu_status emit_cubic_weights(converter *c, tensor_id part, tensor_id out[4]);
 /* Floats stay, integers become f32. */
 MUST_CHECK insitu_status emit_float(converter *c, tensor_id x, tensor_id *out);
 /* The dtype that PyTorch computes one operator in: an operator of several layers rounds to f16 or bf16 once, at its end. */

@@ -23,10 +23,10 @@ insitu_status convert_softmax(converter *c, int32_t param) {
 }
 
 static insitu_status emit_norm(converter *c, layer_kind kind, const tensor_id *operands, uint32_t operand_count,
-                               uint32_t count, double eps, tensor_id *out) {
+                               uint32_t count, sym eps, tensor_id *out) {
     draft norm = draft_of(kind);
     draft_int(c, &norm, ATTR_COUNT, count);
-    draft_float(c, &norm, ATTR_EPS, eps);
+    draft_attr(&norm, ATTR_EPS, attr_of_sym(eps));
     return emit(c, &norm, operands, operand_count, out);
 }
 
@@ -44,11 +44,11 @@ insitu_status convert_layer_norm(converter *c, int32_t param) {
     (void)param;
     tensor_id operands[3], bias, result;
     uint32_t count;
-    double eps;
+    sym eps;
     TRY(take_tensor(c, "input", &operands[0]));
     TRY(take_optional_tensor(c, "weight", &operands[1]));
     TRY(take_optional_tensor(c, "bias", &bias));
-    TRY(take_float(c, "eps", 1e-5, &eps));
+    TRY(take_real(c, "eps", 1e-5, &eps));
     TRY(take_row_dims(c, operands[0], &count));
     bool whole = operands[1].index != NONE && bias.index != NONE;
     operands[2] = bias;
@@ -64,13 +64,13 @@ insitu_status convert_rms_norm(converter *c, int32_t param) {
     (void)param;
     tensor_id operands[2], result;
     uint32_t count;
-    double eps;
+    sym eps;
     TRY(take_tensor(c, "input", &operands[0]));
     TRY(take_optional_tensor(c, "weight", &operands[1]));
     TRY(take_row_dims(c, operands[0], &count));
     dtype type = dtype_of(c, operands[0]);
     double gap = type == DTYPE_F64 ? 0x1p-52 : type == DTYPE_F16 ? 0x1p-10 : type == DTYPE_BF16 ? 0x1p-7 : 0x1p-23;
-    TRY(take_float(c, "eps", gap, &eps));
+    TRY(take_real(c, "eps", gap, &eps));
     TRY(emit_norm(c, LAYER_RMS_NORM, operands, operands[1].index == NONE ? 1 : 2, count, eps, &result));
     set_only_result(c, result);
     return INSITU_OK;
@@ -103,7 +103,7 @@ static insitu_status emit_affine(converter *c, tensor_id x, tensor_id weight, te
 
 /* (N, C, ...) as (N, groups, rest), normalised by row, then weight and bias by channel */
 static insitu_status finish_grouped_norm(converter *c, tensor_id x, sym groups, tensor_id weight, tensor_id bias,
-                                         double eps) {
+                                         sym eps) {
     dtype type = dtype_of(c, x);
     shape from = tensor_of(c, x)->shape;
     if (from.rank < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
@@ -123,18 +123,17 @@ insitu_status convert_group_norm(converter *c, int32_t param) {
     (void)param;
     tensor_id x, weight, bias;
     sym groups;
-    double eps;
+    sym eps;
     TRY(take_tensor(c, "input", &x));
     TRY(take_optional_tensor(c, "weight", &weight));
     TRY(take_optional_tensor(c, "bias", &bias));
     TRY(take_sym(c, has_arg(c, "num_groups") ? "num_groups" : "group", &groups));
-    TRY(take_float(c, "eps", 1e-5, &eps));
+    TRY(take_real(c, "eps", 1e-5, &eps));
     return finish_grouped_norm(c, x, groups, weight, bias, eps);
 }
 
 /* (x - mean) weight / sqrt(var + eps) + bias as x scale + shift, as PyTorch does on CPU */
-insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, tensor_id variance, double eps,
-                              tensor_id *out) {
+insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, tensor_id variance, sym eps, tensor_id *out) {
     tensor_id weight, bias, scale, shift;
     TRY(take_optional_tensor(c, "weight", &weight));
     TRY(take_optional_tensor(c, "bias", &bias));
@@ -143,7 +142,7 @@ insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, tensor_
     TRY(emit_wide(c, variance, &variance));
     if (weight.index != NONE) TRY(emit_wide(c, weight, &weight));
     if (bias.index != NONE) TRY(emit_wide(c, bias, &bias));
-    TRY(emit_scalar_float(c, OP_ADD, variance, eps, false, &scale));
+    TRY(emit_scalar(c, OP_ADD, variance, eps, false, &scale));
     TRY(emit_unary(c, OP_SQRT, scale, &scale));
     TRY(emit_unary(c, OP_RECIPROCAL, scale, &scale));
     if (weight.index != NONE) TRY(emit_binary(c, OP_MUL, scale, weight, &scale));
@@ -156,17 +155,18 @@ insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, tensor_
     return emit_affine(c, x, scale, shift, out);
 }
 
-/* batch_norm and its kin with the running statistics; results after the first are empty */
+/* batch_norm and its kin with the running statistics, whose results after the first are empty; without any by the batch's own */
 insitu_status convert_batch_norm(converter *c, int32_t param) {
     (void)param;
     tensor_id x, mean, variance, result;
     bool training;
-    double eps;
+    sym eps;
     TRY(take_tensor(c, "input", &x));
     TRY(take_optional_tensor(c, "running_mean", &mean));
     TRY(take_optional_tensor(c, "running_var", &variance));
     TRY(take_flag(c, "training", false, &training));
-    TRY(take_float(c, "eps", 1e-5, &eps));
+    TRY(take_real(c, "eps", 1e-5, &eps));
+    if (training && mean.index == NONE && variance.index == NONE) return convert_batch_norm_training(c, 0);
     if (training || mean.index == NONE || variance.index == NONE) return convert_unsupported(c, "in training mode");
     if (rank_of(c, x) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
     TRY(emit_batch_norm(c, x, mean, variance, eps, &result));
@@ -183,14 +183,14 @@ insitu_status convert_instance_norm(converter *c, int32_t param) {
     (void)param;
     tensor_id x, weight, bias;
     bool own;
-    double eps;
+    sym eps;
     TRY(take_flag(c, "use_input_stats", true, &own));
     if (!own) return convert_batch_norm(c, 0);
     if (has_arg(c, "running_mean")) return convert_unsupported(c, "in training mode");
     TRY(take_tensor(c, "input", &x));
     TRY(take_optional_tensor(c, "weight", &weight));
     TRY(take_optional_tensor(c, "bias", &bias));
-    TRY(take_float(c, "eps", 1e-5, &eps));
+    TRY(take_real(c, "eps", 1e-5, &eps));
     if (rank_of(c, x) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
     return finish_grouped_norm(c, x, size_of(c, x, 1), weight, bias, eps);
 }

@@ -45,6 +45,7 @@ insitu_status convert_reduce(converter *c, int32_t param) {
     if ((param == OP_ANY || param == OP_ALL) && dims->kind == ARG_LIST && dims->list.count == 0) axes = 0;
     TRY(take_flag(c, "keepdim", false, &keepdim));
     TRY(emit_reduce(c, (op_kind)param, x, axes, keepdim, &result));
+    if (dtype_of(c, x) == DTYPE_U8) TRY(emit_cast(c, result, DTYPE_U8, &result)); /* of bytes any and all give bytes */
     set_only_result(c, result);
     return INSITU_OK;
 }
@@ -66,6 +67,49 @@ insitu_status convert_reduce_index(converter *c, int32_t param) {
     TRY(emit_on(c, &reduce, x, results));
     set_result(c, 0, results[0]);
     set_result(c, 1, results[1]);
+    return INSITU_OK;
+}
+
+/* The least and the greatest, over one dimension or all. */
+insitu_status convert_aminmax(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, result;
+    uint32_t rank, dim = 0;
+    bool keepdim;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_flag(c, "keepdim", false, &keepdim));
+    rank = rank_of(c, x);
+    uint32_t axes = (1u << rank) - 1;
+    if (has_arg(c, "dim")) {
+        TRY(take_dim(c, "dim", 0, rank, &dim));
+        axes = rank ? 1u << dim : 0;
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        TRY(emit_reduce(c, i ? OP_AMAX : OP_AMIN, x, axes, keepdim, &result));
+        set_result(c, i, result);
+    }
+    return INSITU_OK;
+}
+
+/* nansum: NaN counts as 0 */
+insitu_status convert_nansum(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, zero, nan, result;
+    dtype type;
+    uint32_t axes;
+    bool keepdim;
+    shape none = {0};
+    TRY(take_tensor(c, "self", &x));
+    if (dtype_is_integral(dtype_of(c, x))) return convert_sum(c, OP_SUM);
+    TRY(take_dtype(c, "dtype", dtype_of(c, x), &type));
+    TRY(take_dims(c, "dim", rank_of(c, x), &axes));
+    TRY(take_flag(c, "keepdim", false, &keepdim));
+    TRY(emit_unary(c, OP_ISNAN, x, &nan));
+    TRY(emit_number(c, dtype_of(c, x), &none, sym_int(c->pool, 0), &zero));
+    TRY(emit_where(c, nan, zero, x, &x));
+    TRY(emit_cast(c, x, type, &x));
+    TRY(emit_reduce(c, OP_SUM, x, axes, keepdim, &result));
+    set_only_result(c, result);
     return INSITU_OK;
 }
 

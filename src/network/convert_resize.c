@@ -1,4 +1,4 @@
-/* Interpolation: upsample_nearest, _upsample_nearest_exact, upsample_linear1d, _bilinear2d, _trilinear3d. Each spatial
+/* Interpolation: upsample_nearest, _upsample_nearest_exact, upsample_linear1d, _bilinear2d, _trilinear3d, _bicubic2d. Each spatial
  * dimension alone: the places that an output reads, and their weights, are computed by layers from iota, so that constant
  * sizes fold away, and read by index layers. */
 #include "network/convert_int.h"
@@ -141,5 +141,73 @@ insitu_status convert_linear_resize(converter *c, int32_t param) {
     TRY(take_flag(c, "align_corners", false, &align));
     TRY(emit_wide(c, x, &x));
     for (uint32_t i = spatial; i-- > 0;) TRY(resize_axis(c, &axes[i], align, x, &x));
+    return finish_wide(c, x, type);
+}
+
+/* (third x^3 + second x^2 + first x) + constant */
+static insitu_status emit_cubic(converter *c, tensor_id x, const double factors[4], tensor_id *out) {
+    TRY(emit_scalar_float(c, OP_MUL, x, factors[0], false, out));
+    for (uint32_t i = 1; i < 4; i++) {
+        TRY(emit_scalar_float(c, OP_ADD, *out, factors[i], false, out));
+        if (i < 3) TRY(emit_binary(c, OP_MUL, *out, x, out));
+    }
+    return INSITU_OK;
+}
+
+insitu_status emit_cubic_weights(converter *c, tensor_id part, tensor_id out[4]) {
+    static const double a = -0.75, near[4] = {-0.75 + 2, -(-0.75 + 3), 0, 1};
+    const double far[4] = {a, -5 * a, 8 * a, -4 * a};
+    tensor_id distance;
+    for (uint32_t i = 0; i < 4; i++) {
+        if (i < 2) {
+            TRY(emit_scalar_float(c, OP_ADD, part, i == 0, false, &distance));
+        } else {
+            TRY(emit_scalar_float(c, OP_SUB, part, i == 2 ? 1 : 2, true, &distance));
+        }
+        TRY(emit_cubic(c, distance, i == 1 || i == 2 ? near : far, &out[i]));
+    }
+    return INSITU_OK;
+}
+
+/* The four places around the source, those outside are the nearest inside, by a cubic function of their distances. */
+static insitu_status resize_cubic(converter *c, const axis *axis, bool align, tensor_id x, tensor_id *out) {
+    sym last = sym_sub(c->pool, axis->in, sym_int(c->pool, 1));
+    tensor_id source, place, part, weights[4], tap, value;
+    uint32_t rank = rank_of(c, x);
+    TRY(emit_source(c, axis, dtype_of(c, x), align, true, &source));
+    if (!align) TRY(emit_scalar_float(c, OP_SUB, source, 0.5, false, &source));
+    TRY(emit_unary(c, OP_FLOOR, source, &place));
+    TRY(emit_scalar(c, OP_MINIMUM, place, last, false, &place));
+    TRY(emit_binary(c, OP_SUB, source, place, &part));
+    TRY(emit_scalar_float(c, OP_MAXIMUM, part, 0, false, &part));
+    TRY(emit_scalar_float(c, OP_MINIMUM, part, 1, false, &part));
+    TRY(emit_cubic_weights(c, part, weights));
+    TRY(emit_cast(c, place, DTYPE_I64, &place));
+    *out = NO_TENSOR;
+    for (uint32_t i = 0; i < 4; i++) {
+        TRY(emit_scalar(c, OP_ADD, place, sym_int(c->pool, (int64_t)i - 1), false, &tap));
+        TRY(emit_scalar(c, OP_MAXIMUM, tap, sym_int(c->pool, 0), false, &tap));
+        TRY(emit_scalar(c, OP_MINIMUM, tap, last, false, &tap));
+        TRY(emit_index_dim(c, x, tap, axis->dim, &value));
+        TRY(emit_along(c, weights[i], rank, axis->dim, &weights[i]));
+        TRY(emit_binary(c, OP_MUL, value, weights[i], &value));
+        if (i > 0) TRY(emit_binary(c, OP_ADD, *out, value, &value));
+        *out = value;
+    }
+    return INSITU_OK;
+}
+
+insitu_status convert_cubic_resize(converter *c, int32_t param) {
+    (void)param;
+    axis axes[3];
+    tensor_id x;
+    bool align;
+    TRY(take_tensor(c, input_name(c), &x));
+    dtype type = dtype_of(c, x);
+    if (!dtype_is_float(type)) return convert_unsupported(c, "dtype %s", dtype_name(type));
+    TRY(take_axes(c, x, 2, axes));
+    TRY(take_flag(c, "align_corners", false, &align));
+    TRY(emit_wide(c, x, &x));
+    for (uint32_t i = 2; i-- > 0;) TRY(resize_cubic(c, &axes[i], align, x, &x));
     return finish_wide(c, x, type);
 }

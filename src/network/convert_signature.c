@@ -91,26 +91,6 @@ static bool same_view(const tensor_type *a, const tensor_type *b) {
     return true;
 }
 
-/* Elements from the first to the last that the view touches; false if it has none or is not constant. */
-static bool view_extent(const converter *c, const tensor_type *type, int64_t *out_first, int64_t *out_last) {
-    if (!sym_constant(c->pool, type->offset, out_first)) return false;
-    *out_last = *out_first;
-    for (uint32_t i = 0; i < type->shape.rank; i++) {
-        int64_t size, stride, reach;
-        if (!sym_constant(c->pool, type->shape.sizes[i], &size) || size < 1) return false;
-        if (!sym_constant(c->pool, type->strides[i], &stride) || stride < 0) return false;
-        if (!checked_mul(size - 1, stride, &reach) || !checked_add(*out_last, reach, out_last)) return false;
-    }
-    return true;
-}
-
-static bool are_apart(const converter *c, const tensor_type *a, const tensor_type *b) {
-    int64_t first_a, last_a, first_b, last_b;
-    if (a->dtype != b->dtype) return false;
-    if (!view_extent(c, a, &first_a, &last_a) || !view_extent(c, b, &first_b, &last_b)) return false;
-    return last_a < first_b || last_b < first_a;
-}
-
 /* The written input whose storage this one shares: itself first; NONE. */
 static uint32_t writer_of(const converter *c, uint32_t input, const bitset *written) {
     if (bitset_has(written, input)) return input;
@@ -174,11 +154,11 @@ static insitu_status add_buffer(converter *c, const graph_input *input) {
     return copy_string(c, input->fqn, &buffer->name);
 }
 
-/* Names of one storage: views that lie apart are apart; of one view, reads go through the name that is written, which
+/* Names of one storage: views without a common element are apart; of one view, reads go through the name that is written, which
  * must be one. */
 static insitu_status share_state(converter *c, uint32_t input, uint32_t writer, const bitset *written) {
     const graph_input *alias = &c->graph->inputs[input], *source = &c->graph->inputs[writer];
-    if (are_apart(c, &weight_of(c, alias)->type, &weight_of(c, source)->type)) return INSITU_OK;
+    if (!types_meet(c->pool, &weight_of(c, alias)->type, &weight_of(c, source)->type)) return INSITU_OK;
     if (!same_view(&weight_of(c, alias)->type, &weight_of(c, source)->type)) {
         FAIL(c->diag, INSITU_UNSUPPORTED,
              "'%s' and '%s' are overlapping views of one storage, and the program writes it", alias->fqn, source->fqn);

@@ -5,9 +5,9 @@
 #include <math.h>
 
 /* condition ? number : other */
-static insitu_status number_where(converter *c, tensor_id condition, double number, tensor_id other, tensor_id *out) {
+static insitu_status number_where(converter *c, tensor_id condition, sym number, tensor_id other, tensor_id *out) {
     tensor_id value;
-    TRY(emit_number(c, dtype_of(c, other), &tensor_of(c, condition)->shape, sym_float(c->pool, number), &value));
+    TRY(emit_number(c, dtype_of(c, other), &tensor_of(c, condition)->shape, number, &value));
     return emit_where(c, condition, value, other, out);
 }
 
@@ -85,13 +85,13 @@ static double largest_of(dtype type) {
 insitu_status convert_nan_to_num(converter *c, int32_t param) {
     (void)param;
     tensor_id x, place, result;
-    double nan, high, low;
+    sym nan, high, low;
     TRY(take_tensor(c, "self", &x));
     dtype type = dtype_of(c, x);
     if (dtype_is_integral(type)) return convert_clone(c, 0);
-    TRY(take_float(c, "nan", 0, &nan));
-    TRY(take_float(c, "posinf", largest_of(type), &high));
-    TRY(take_float(c, "neginf", -largest_of(type), &low));
+    TRY(take_real(c, "nan", 0, &nan));
+    TRY(take_real(c, "posinf", largest_of(type), &high));
+    TRY(take_real(c, "neginf", -largest_of(type), &low));
     TRY(emit_unary(c, OP_ISNAN, x, &place));
     TRY(number_where(c, place, nan, x, &result));
     TRY(emit_scalar_float(c, OP_EQ, x, (double)INFINITY, false, &place));
@@ -116,13 +116,13 @@ insitu_status convert_degrees(converter *c, int32_t param) {
 insitu_status convert_hardshrink(converter *c, int32_t param) {
     (void)param;
     tensor_id x, low, high, result;
-    double bound;
+    sym bound;
     TRY(take_tensor(c, "self", &x));
-    TRY(take_float(c, has_arg(c, "lambd") ? "lambd" : "lambda", 0.5, &bound));
-    TRY(emit_scalar_float(c, OP_GE, x, -bound, false, &low));
-    TRY(emit_scalar_float(c, OP_LE, x, bound, false, &high));
+    TRY(take_real(c, has_arg(c, "lambd") ? "lambd" : "lambda", 0.5, &bound));
+    TRY(emit_scalar(c, OP_GE, x, negative_of(c, bound), false, &low));
+    TRY(emit_scalar(c, OP_LE, x, bound, false, &high));
     TRY(emit_binary(c, OP_LOGICAL_AND, low, high, &low));
-    TRY(number_where(c, low, 0, x, &result));
+    TRY(number_where(c, low, sym_float(c->pool, 0), x, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
@@ -131,15 +131,15 @@ insitu_status convert_hardshrink(converter *c, int32_t param) {
 insitu_status convert_softshrink(converter *c, int32_t param) {
     (void)param;
     tensor_id x, above, below, lowered, raised, result;
-    double bound;
+    sym bound;
     TRY(take_tensor(c, "self", &x));
     dtype type = dtype_of(c, x);
-    TRY(take_float(c, has_arg(c, "lambd") ? "lambd" : "lambda", 0.5, &bound));
+    TRY(take_real(c, has_arg(c, "lambd") ? "lambd" : "lambda", 0.5, &bound));
     TRY(emit_wide(c, x, &x));
-    TRY(emit_scalar_float(c, OP_GT, x, bound, false, &above));
-    TRY(emit_scalar_float(c, OP_LT, x, -bound, false, &below));
-    TRY(emit_scalar_float(c, OP_SUB, x, bound, false, &lowered));
-    TRY(emit_scalar_float(c, OP_ADD, x, bound, false, &raised));
+    TRY(emit_scalar(c, OP_GT, x, bound, false, &above));
+    TRY(emit_scalar(c, OP_LT, x, negative_of(c, bound), false, &below));
+    TRY(emit_scalar(c, OP_SUB, x, bound, false, &lowered));
+    TRY(emit_scalar(c, OP_ADD, x, bound, false, &raised));
     TRY(emit_binary(c, OP_SUB, x, x, &result)); /* 0, or NaN */
     TRY(emit_where(c, below, raised, result, &result));
     TRY(emit_where(c, above, lowered, result, &result));
@@ -153,9 +153,9 @@ insitu_status convert_logit(converter *c, int32_t param) {
     TRY(take_tensor(c, "self", &x));
     TRY(emit_float(c, x, &x));
     if (has_arg(c, "eps")) {
-        double eps;
-        TRY(take_float(c, "eps", 0, &eps));
-        sym low = sym_float(c->pool, eps), high = sym_float(c->pool, 1 - eps);
+        sym low, high;
+        TRY(take_real(c, "eps", 0, &low));
+        high = sym_sub(c->pool, sym_float(c->pool, 1), low);
         TRY(emit_clamp(c, x, &low, &high, &x));
     }
     TRY(emit_scalar_float(c, OP_SUB, x, 1, true, &rest));
@@ -177,7 +177,7 @@ insitu_status convert_sinc(converter *c, int32_t param) {
     TRY(emit_unary(c, OP_SIN, angle, &result));
     TRY(emit_binary(c, OP_DIV, result, angle, &result));
     TRY(emit_scalar_float(c, OP_EQ, x, 0, false, &zero));
-    TRY(number_where(c, zero, 1, result, &result));
+    TRY(number_where(c, zero, sym_float(c->pool, 1), result, &result));
     return finish_wide(c, result, type);
 }
 
@@ -209,7 +209,7 @@ insitu_status convert_xlogy(converter *c, int32_t param) {
     TRY(emit_scalar_float(c, OP_EQ, a, 0, false, &zero));
     TRY(emit_binary(c, OP_EQ, b, b, &defined));
     TRY(emit_binary(c, OP_LOGICAL_AND, zero, defined, &zero));
-    TRY(number_where(c, zero, 0, result, &result));
+    TRY(number_where(c, zero, sym_float(c->pool, 0), result, &result));
     return finish_wide(c, result, type);
 }
 

@@ -3,6 +3,11 @@
 
 #include <math.h>
 
+/* The operand, which PyTorch's primitives call a. */
+static insitu_status take_source(converter *c, tensor_id *out) {
+    return take_tensor(c, has_arg(c, "a") ? "a" : "self", out);
+}
+
 /* On floats as they are; integers become f32 first. */
 insitu_status convert_unary_float(converter *c, int32_t param) {
     tensor_id x, result;
@@ -53,7 +58,7 @@ insitu_status convert_round_decimals(converter *c, int32_t param) {
 insitu_status convert_same(converter *c, int32_t param) {
     (void)param;
     tensor_id x;
-    TRY(take_tensor(c, "self", &x));
+    TRY(take_source(c, &x));
     set_only_result(c, x);
     return INSITU_OK;
 }
@@ -61,7 +66,7 @@ insitu_status convert_same(converter *c, int32_t param) {
 insitu_status convert_clone(converter *c, int32_t param) {
     (void)param;
     tensor_id x, result;
-    TRY(take_tensor(c, "self", &x));
+    TRY(take_source(c, &x));
     TRY(emit_copy(c, x, &result));
     set_only_result(c, result);
     return INSITU_OK;
@@ -80,7 +85,7 @@ insitu_status convert_contiguous(converter *c, int32_t param) {
 insitu_status convert_to(converter *c, int32_t param) {
     tensor_id x, result;
     dtype type;
-    TRY(take_tensor(c, "self", &x));
+    TRY(take_source(c, &x));
     TRY(take_dtype(c, "dtype", dtype_of(c, x), &type));
     if (has_arg(c, "other")) {
         tensor_id other;
@@ -113,10 +118,12 @@ insitu_status convert_dropout(converter *c, int32_t param) {
     tensor_id x;
     bool train;
     double p;
+    sym rate;
     TRY(take_tensor(c, "input", &x));
-    TRY(take_float(c, "p", 0, &p));
+    TRY(take_real(c, "p", 0, &rate));
     TRY(take_flag(c, "train", true, &train));
-    if (train && p != 0) return convert_unsupported(c, "in training mode");
+    bool drops = !sym_constant_float(c->pool, rate, &p) || p != 0;
+    if (train && drops) return convert_unsupported(c, "in training mode");
     set_only_result(c, x);
     return INSITU_OK;
 }

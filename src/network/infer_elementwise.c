@@ -33,7 +33,7 @@ static op_rule rule_of(op_kind op) {
         {OP_BITWISE_OR, DOMAIN_INTEGER, false}, {OP_BITWISE_XOR, DOMAIN_INTEGER, false},
         {OP_SHIFT_LEFT, DOMAIN_SHIFT, false},   {OP_SHIFT_RIGHT, DOMAIN_SHIFT, false},
         {OP_LOGICAL_AND, DOMAIN_BOOL, true},    {OP_LOGICAL_OR, DOMAIN_BOOL, true},
-        {OP_LOGICAL_XOR, DOMAIN_BOOL, true},
+        {OP_LOGICAL_XOR, DOMAIN_BOOL, true},    {OP_GCD, DOMAIN_SHIFT, false},
     };
     for (size_t i = 0; i < COUNT_OF(rules); i++) {
         if (rules[i].op == op) return rules[i];

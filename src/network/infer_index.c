@@ -60,8 +60,8 @@ insitu_status infer_FLIP(const infer_call *call) {
 }
 
 insitu_status infer_TRIANGLE(const infer_call *call) {
-    int64_t offset;
-    TRY(infer_int(call, ATTR_OFFSET, INT64_MIN, INT64_MAX, &offset));
+    if (sym_kind_of(call->pool, infer_attr(call, ATTR_OFFSET).value) != SYM_KIND_INT)
+        return infer_fail(call, INSITU_ARG, "offset must be an integer");
     op_kind op = infer_attr(call, ATTR_OP).op;
     if (op != OP_LOWER && op != OP_UPPER) return infer_fail(call, INSITU_ARG, "op must be lower or upper");
     if (infer_operand(call, 0)->shape.rank < 2) return infer_fail(call, INSITU_SHAPE, "rank 2 or more was expected");

@@ -76,6 +76,7 @@ insitu_status infer_SCAN(const infer_call *call) {
     uint32_t dim;
     TRY(infer_dim(call, ATTR_DIM, &dim));
     if (infer_operand(call, 0)->dtype == DTYPE_BOOL) return infer_fail(call, INSITU_ARG, "bool must be cast first");
+    if (infer_attr(call, ATTR_OP).op == OP_LOGCUMSUMEXP) TRY(need_float(call, 0));
     infer_as_operand(call, 0);
     return INSITU_OK;
 }

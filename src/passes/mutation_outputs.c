@@ -23,21 +23,6 @@ uint32_t stored_first_name(const graph *graph, uint32_t index) {
     return index;
 }
 
-/* The elements of the record that a stored tensor may touch, closed. False: none. */
-static bool stored_span(const graph *graph, const graph_weight *weight, int64_t *out_first, int64_t *out_last) {
-    if (!weight || weight->record == NONE || !sym_constant(graph->symbols, weight->type.offset, out_first))
-        return false;
-    *out_last = *out_first;
-    for (uint32_t i = 0; i < weight->type.shape.rank; i++) {
-        int64_t size, stride, reach;
-        if (!sym_constant(graph->symbols, weight->type.shape.sizes[i], &size) || size == 0) return false;
-        if (!sym_constant(graph->symbols, weight->type.strides[i], &stride) || !checked_mul(size - 1, stride, &reach) ||
-            !checked_add(*out_last, reach, out_last))
-            return false;
-    }
-    return true;
-}
-
 /* A refusal that no single node stands for is that of the one that writes. operand: what it writes, or NO_VALUE. */
 static insitu_status refuse_writer(functionalizer *state, const graph_node *writer, value_id operand,
                                    const char *format, ...) PRINTF_LIKE(4, 5);
@@ -57,17 +42,13 @@ static insitu_status refuse_writer(functionalizer *state, const graph_node *writ
     return emit_refused(state->graph, &refusal);
 }
 
-/* The input that shares storage with a written one and is another view, or NONE. */
+/* The input that is another view of the same elements as a written one, or NONE. */
 static uint32_t overlapping_input(const graph *graph, uint32_t written) {
     const graph_weight *weight = weight_of(graph, &graph->inputs[written]);
-    int64_t first, last, other_first, other_last;
-    if (!stored_span(graph, weight, &first, &last)) return NONE;
-    for (uint32_t i = 0; i < graph->input_count; i++) {
+    for (uint32_t i = 0; i < graph->input_count && weight && weight->record != NONE; i++) {
         const graph_weight *other = weight_of(graph, &graph->inputs[i]);
-        if (i == written || !stored_span(graph, other, &other_first, &other_last)) continue;
-        if (other->record != weight->record || same_stored(other, weight)) continue;
-        if (other->type.dtype == weight->type.dtype && (other_last < first || last < other_first)) continue;
-        return i;
+        if (i == written || !other || other->record != weight->record || same_stored(other, weight)) continue;
+        if (types_meet(graph->symbols, &weight->type, &other->type)) return i;
     }
     return NONE;
 }

@@ -75,11 +75,18 @@ static uint32_t list_regions(insitu_context *context, const insitu_state *state)
     return count;
 }
 
+static element_set elements_of(const memory_region *region) {
+    const bound_tensor *tensor = region->tensor;
+    return (element_set){(uintptr_t)tensor->address, tensor->rank, tensor->sizes, tensor->strides, region->item};
+}
+
 static bool meet(const memory_region *a, const memory_region *b) {
     if (a->size == 0 || b->size == 0) return false;
     uintptr_t first = (uintptr_t)a->start, second = (uintptr_t)b->start;
     if (first < second ? second - first >= a->size : first - second >= b->size) return false;
-    return !a->tensor || !b->tensor || elements_meet(a->tensor, a->item, b->tensor, b->item);
+    if (!a->tensor || !b->tensor) return true;
+    element_set one = elements_of(a), other = elements_of(b);
+    return elements_meet(&one, &other);
 }
 
 static insitu_status refuse(const memory_region *a, const memory_region *b, insitu_diag *diag) {

@@ -234,10 +234,6 @@ uint32_t state_writes_next_cut(const state_writes *writes, uint32_t from, uint32
 size_t state_writes_save(const state_writes *writes, const plan *plan, uint32_t cut, void *const *bases,
                          insitu_state *state);
 
-/* ---- element_sets.c ---- */
-/* False only if no element of the one has a byte of the other's. item: bytes of an element. */
-bool elements_meet(const bound_tensor *a, size_t a_item, const bound_tensor *b, size_t b_item);
-
 /* ---- tensors.c ---- */
 void tensor_gather(const insitu_tensor *tensor, void *dense);        /* its elements in row-major order */
 void tensor_scatter(const insitu_tensor *tensor, const void *dense); /* the way back */

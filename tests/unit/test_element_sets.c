@@ -1,7 +1,7 @@
 /* Strided tensors that share memory, or only its range: against every byte marked. */
 #include "unit_test.h"
 
-#include "runtime/runtime_int.h"
+#include "core/core.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,36 +12,42 @@ static uint32_t next_random(uint32_t *random, uint32_t limit) {
     return (*random >> 8) % limit;
 }
 
-static uint8_t memory[MEMORY];
+typedef struct tensor {
+    element_set set;
+    int64_t sizes[MAX_RANK], strides[MAX_RANK];
+    size_t bytes; /* from the first element to the end of the last */
+} tensor;
 
-static bool random_tensor(uint32_t *random, bound_tensor *out, size_t *out_item) {
-    *out_item = (size_t)1 << next_random(random, 4);
-    *out = (bound_tensor){.is_bound = true, .rank = next_random(random, 4)};
+static bool random_tensor(uint32_t *random, tensor *out) {
+    size_t item = (size_t)1 << next_random(random, 4);
+    *out = (tensor){.set = {.rank = next_random(random, 4), .item = item}};
+    out->set.sizes = out->sizes;
+    out->set.strides = out->strides;
     size_t first = next_random(random, 512), last = 0;
-    for (uint32_t i = 0; i < out->rank; i++) {
+    for (uint32_t i = 0; i < out->set.rank; i++) {
         out->sizes[i] = next_random(random, 12) == 0 ? 0 : 1 + next_random(random, 5);
         out->strides[i] = next_random(random, 4) == 0 ? 0 : next_random(random, 20);
         last += (size_t)(out->sizes[i] ? out->sizes[i] - 1 : 0) * (size_t)out->strides[i];
     }
-    first *= *out_item;
-    out->bytes = (last + 1) * *out_item;
-    for (uint32_t i = 0; i < out->rank; i++)
+    out->set.start = first * item;
+    out->bytes = (last + 1) * item;
+    for (uint32_t i = 0; i < out->set.rank; i++)
         if (out->sizes[i] == 0) out->bytes = 0;
-    out->address = memory + first;
-    return first + out->bytes <= MEMORY;
+    return out->set.start + out->bytes <= MEMORY;
 }
 
-static void mark(const bound_tensor *tensor, size_t item, uint8_t *marks) {
+static void mark(const tensor *tensor, uint8_t *marks) {
+    const element_set *set = &tensor->set;
     int64_t index[4] = {0};
     memset(marks, 0, MEMORY);
     if (tensor->bytes == 0) return;
     for (;;) {
-        size_t at = (size_t)(tensor->address - memory);
-        for (uint32_t i = 0; i < tensor->rank; i++) at += (size_t)(index[i] * tensor->strides[i]) * item;
-        memset(marks + at, 1, item);
+        size_t at = set->start;
+        for (uint32_t i = 0; i < set->rank; i++) at += (size_t)(index[i] * set->strides[i]) * set->item;
+        memset(marks + at, 1, set->item);
         uint32_t dim = 0;
-        while (dim < tensor->rank && ++index[dim] == tensor->sizes[dim]) index[dim++] = 0;
-        if (dim == tensor->rank) return;
+        while (dim < set->rank && ++index[dim] == set->sizes[dim]) index[dim++] = 0;
+        if (dim == set->rank) return;
     }
 }
 
@@ -50,15 +56,14 @@ static void answers_are_those_of_marked_bytes(void **state) {
     static uint8_t first[MEMORY], second[MEMORY];
     uint32_t random = 3, apart = 0, met = 0;
     for (uint32_t i = 0; i < 100000; i++) {
-        bound_tensor a, b;
-        size_t a_item, b_item;
-        if (!random_tensor(&random, &a, &a_item) || !random_tensor(&random, &b, &b_item)) continue;
-        mark(&a, a_item, first);
-        mark(&b, b_item, second);
+        tensor a, b;
+        if (!random_tensor(&random, &a) || !random_tensor(&random, &b)) continue;
+        mark(&a, first);
+        mark(&b, second);
         bool expected = false;
         for (size_t k = 0; k < MEMORY && !expected; k++) expected = first[k] && second[k];
-        if (elements_meet(&a, a_item, &b, b_item) != expected) fail_msg("pair %u: %d was expected", i, expected);
-        bool in_range = a.address < b.address + b.bytes && b.address < a.address + a.bytes;
+        if (elements_meet(&a.set, &b.set) != expected) fail_msg("pair %u: %d was expected", i, expected);
+        bool in_range = a.set.start < b.set.start + b.bytes && b.set.start < a.set.start + a.bytes;
         apart += in_range && !expected;
         met += expected;
     }
@@ -68,13 +73,9 @@ static void answers_are_those_of_marked_bytes(void **state) {
 /* What would take long to look at is said to meet. */
 static void large_tensors_take_bounded_work(void **state) {
     (void)state;
-    bound_tensor a = {
-        .is_bound = true, .address = memory, .rank = 3, .sizes = {4000, 4000, 4000}, .strides = {997 * 4001, 997, 2}};
-    bound_tensor b = a;
-    a.bytes = b.bytes = (size_t)1 << 40;
-    b.strides[1] = 991;
-    b.address++;
-    (void)elements_meet(&a, 1, &b, 1);
+    const int64_t sizes[] = {4000, 4000, 4000}, strides[] = {997 * 4001, 997, 2}, others[] = {997 * 4001, 991, 2};
+    element_set a = {0, 3, sizes, strides, 1}, b = {1, 3, sizes, others, 1};
+    (void)elements_meet(&a, &b);
 }
 
 int main(void) {

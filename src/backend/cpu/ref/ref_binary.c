@@ -20,6 +20,16 @@ static int64_t int_remainder(int64_t a, int64_t b) {
     int64_t rest = int_modulo(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
+/* As an unsigned number, so that the smallest one has a size. */
+static int64_t int_divisor(int64_t a, int64_t b) {
+    uint64_t first = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, second = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    while (second) {
+        uint64_t rest = first % second;
+        first = second;
+        second = rest;
+    }
+    return (int64_t)first;
+}
 static int64_t int_power(int64_t a, int64_t b) {
     if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
     uint64_t result = 1, base = (uint64_t)a;

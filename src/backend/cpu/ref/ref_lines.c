@@ -31,15 +31,22 @@ static bool lines_fit(const bound_step *step, bool same_dtype, reason *why) {
 /* ---- scan ---- */
 bool ref_scan_can_run(const bound_step *step, reason *why) {
     op_kind op = attr_op(step);
-    if (op != OP_CUMSUM && op != OP_CUMPROD && op != OP_CUMMAX && op != OP_CUMMIN)
-        return decline(why, "the operator is not a scan");
+    if (op_group_of(op) != OPS_SCAN) return decline(why, "the operator is not a scan");
     if (dtype_is_float(step->operands[0].dtype) != dtype_is_float(step->results[0].dtype))
         return decline(why, "it scans %s into %s", dtype_name(step->operands[0].dtype),
                        dtype_name(step->results[0].dtype));
     return lines_fit(step, false, why);
 }
 
+/* log(exp(a) + exp(b)) */
+static double log_sum(double a, double b) {
+    if (isnan(a) || isnan(b)) return a + b;
+    double low = a < b ? a : b, high = a < b ? b : a;
+    return low == high && isinf(high) ? high : high + log1p(exp(low - high));
+}
+
 static double scanned(op_kind op, double total, double value) {
+    if (op == OP_LOGCUMSUMEXP) return log_sum(total, value);
     if (op == OP_CUMSUM) return total + value;
     if (op == OP_CUMPROD) return total * value;
     if (isnan(value)) return value;

@@ -5,23 +5,22 @@
  * greatest common divisor of all strides, they never meet. Otherwise the tensor of the larger range is taken apart along
  * its largest stride, of which only what reaches the other's range is looked at. After a bounded number of looks the
  * answer is that they may meet. */
-#include "runtime/runtime_int.h"
+#include "core/core.h"
 
 enum { MOST_LOOKS = 1 << 16 };
 
 typedef struct runs {
-    uintptr_t start;
+    uint64_t start;
     uint32_t rank;
     uint64_t sizes[MAX_RANK], strides[MAX_RANK]; /* in bytes, by falling stride */
     uint64_t
         extents[MAX_RANK + 1]; /* bytes from the first to the last, of the dimensions from here on; last: a run's */
 } runs;
 
-/* The binding has checked that the tensor's last byte can be addressed. */
-static runs runs_of(const bound_tensor *tensor, size_t item) {
-    runs runs = {.start = (uintptr_t)tensor->address};
-    for (uint32_t i = 0; i < tensor->rank; i++) {
-        uint64_t stride = (uint64_t)tensor->strides[i] * item, size = (uint64_t)tensor->sizes[i];
+static runs runs_of(const element_set *set) {
+    runs runs = {.start = set->start};
+    for (uint32_t i = 0; i < set->rank; i++) {
+        uint64_t stride = (uint64_t)set->strides[i] * set->item, size = (uint64_t)set->sizes[i];
         uint32_t at = runs.rank;
         if (size == 1 || stride == 0) continue;
         for (; at > 0 && runs.strides[at - 1] < stride; at--) {
@@ -32,7 +31,7 @@ static runs runs_of(const bound_tensor *tensor, size_t item) {
         runs.strides[at] = stride;
         runs.rank++;
     }
-    uint64_t run = item;
+    uint64_t run = set->item;
     while (runs.rank && runs.strides[runs.rank - 1] <= run) { /* adjoining, or overlapping as windows do */
         runs.rank--;
         run += (runs.sizes[runs.rank] - 1) * runs.strides[runs.rank];
@@ -64,7 +63,7 @@ static bool are_apart_modulo(const runs *a, const runs *b) {
 }
 
 /* From dimension i of a at address first, and dimension k of b at address second. */
-static bool meet_from(const runs *a, uint32_t i, uintptr_t first, const runs *b, uint32_t k, uintptr_t second,
+static bool meet_from(const runs *a, uint32_t i, uint64_t first, const runs *b, uint32_t k, uint64_t second,
                       uint32_t *looks) {
     if (first >= second + b->extents[k] || second >= first + a->extents[i]) return false;
     if (i == a->rank && k == b->rank) return true;
@@ -79,9 +78,37 @@ static bool meet_from(const runs *a, uint32_t i, uintptr_t first, const runs *b,
     return false;
 }
 
-bool elements_meet(const bound_tensor *a, size_t a_item, const bound_tensor *b, size_t b_item) {
-    if (a->bytes == 0 || b->bytes == 0) return false;
-    runs first = runs_of(a, a_item), second = runs_of(b, b_item);
+static bool is_empty(const element_set *set) {
+    for (uint32_t i = 0; i < set->rank; i++)
+        if (set->sizes[i] == 0) return true;
+    return false;
+}
+
+bool elements_meet(const element_set *a, const element_set *b) {
+    if (is_empty(a) || is_empty(b)) return false;
+    runs first = runs_of(a), second = runs_of(b);
     uint32_t looks = MOST_LOOKS;
     return !are_apart_modulo(&first, &second) && meet_from(&first, 0, first.start, &second, 0, second.start, &looks);
+}
+
+/* Its bytes as numbers from the storage's start. False: something is not constant. */
+static bool set_of_type(const sym_pool *pool, const tensor_type *type, int64_t *sizes, int64_t *strides,
+                        element_set *out) {
+    int64_t offset;
+    size_t item = dtype_size(type->dtype);
+    if (!sym_constant(pool, type->offset, &offset)) return false;
+    for (uint32_t i = 0; i < type->shape.rank; i++) {
+        if (!sym_constant(pool, type->shape.sizes[i], &sizes[i])) return false;
+        if (!sym_constant(pool, type->strides[i], &strides[i]) || strides[i] < 0) return false;
+    }
+    *out = (element_set){(uint64_t)offset * item, type->shape.rank, sizes, strides, item};
+    return true;
+}
+
+bool types_meet(const sym_pool *pool, const tensor_type *a, const tensor_type *b) {
+    int64_t sizes[2][MAX_RANK], strides[2][MAX_RANK];
+    element_set first, second;
+    if (!set_of_type(pool, a, sizes[0], strides[0], &first) || !set_of_type(pool, b, sizes[1], strides[1], &second))
+        return true;
+    return elements_meet(&first, &second);
 }
