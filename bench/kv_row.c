@@ -64,7 +64,7 @@ static void measure(insitu_context *context, const insitu_engine *engine, cache 
         cache->position = (cache->position + 1) % cache->length;
         must(insitu_context_run(context, NULL, NULL, diag), diag);
     }
-    double seconds = (now() - start) / CALLS;
+    double seconds = (now() - start) / (double)CALLS;
     if (seconds < cache->seconds) cache->seconds = seconds;
     insitu_run_stats stats = {.struct_size = sizeof(stats)};
     must(insitu_context_stats(context, &stats, diag), diag);

@@ -17,6 +17,7 @@
 
 #include "base/banned.h"
 #include "base/limits.h"
+#include "base/whole_file.h"
 
 /* ---- errors: the only two macros ---- */
 #define TRY(expression)                                                                                                \
@@ -27,7 +28,7 @@
 /* FAIL(diag, INSITU_SHAPE, "input '%s' has rank %d where %d was expected", ...) */
 #define FAIL(diag, code, ...) return diag_set((diag), (code), __VA_ARGS__)
 
-/* Writes the sentence (truncated to fit) and returns code. diag may be NULL. Rows of an earlier failure are dropped, so
+/* Writes the sentence (if it is too long, without the middle of its longest quoted part) and returns code. diag may be NULL. Rows of an earlier failure are dropped, so
  * rows are added after the sentence. */
 insitu_status diag_set(insitu_diag *diag, insitu_status code, const char *format, ...) PRINTF_LIKE(3, 4);
 /* Gives a failure that brought no sentence (NOMEM of an arena) a general one, and returns status. For API functions. */
@@ -132,15 +133,8 @@ MUST_CHECK insitu_status file_map_open(const char *path, file_map **out_map, ins
 MUST_CHECK insitu_status file_map_wrap(const void *data, size_t size, file_map **out_map, insitu_diag *diag);
 file_map *file_map_retain(file_map *map);
 void file_map_release(file_map *map); /* NULL allowed */
-typedef struct file_part {
-    const void *data;
-    size_t size;
-} file_part;
-/* Writes parts one after another to path.tmp.<pid>.<n>, syncs, and renames to path, whatever was there save a folder; a
- * file that was there gives its permissions. Nothing is left on failure. */
+/* whole_file_replace and whole_file_write, with a sentence. */
 MUST_CHECK insitu_status file_replace(const char *path, const file_part *parts, size_t count, insitu_diag *diag);
-/* The same to a path that a user has named: a link to a file stands for that file; a device or a pipe is written to, and
- * waited for as open(2) does. */
 MUST_CHECK insitu_status file_write(const char *path, const file_part *parts, size_t count, insitu_diag *diag);
 
 /* ---- the floating-point environment: a function that computes enters the default one and leaves it again ---- */
@@ -153,13 +147,16 @@ void float_mode_leave(const float_mode *mode);
 
 /* ---- switches: environment variables, read once; the one table is switches.def ---- */
 typedef enum switch_id {
-#define SWITCH(id, name, help) SWITCH_##id,
+#define SWITCH(id, name, values, help) SWITCH_##id,
 #include "base/switches.def"
 #undef SWITCH
     SWITCH_COUNT
 } switch_id;
-const char *switch_value(switch_id id); /* NULL if unset */
-bool switch_on(switch_id id);           /* set and neither "" nor "0" */
+/* NULL if unset. The first call reads all of them, and tells the log of values that are not known. */
+const char *switch_value(switch_id id);
+/* True if word is one of a list of words, separated by commas. */
+bool list_has(const char *list, const char *word, size_t size);
+bool switch_on(switch_id id); /* set and neither "" nor "0" */
 
 /* ---- log: text to the installed sink (none by default), which gets a last "\n" if it has none ---- */
 void log_printf(int level, const char *format, ...) PRINTF_LIKE(2, 3);

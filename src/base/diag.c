@@ -36,6 +36,27 @@ const char *insitu_status_name(insitu_status status) {
     return index < COUNT_OF(names) ? names[index] : "UNKNOWN";
 }
 
+enum { LONGEST_SENTENCE = 1 << 14 /* of three paths */, LEAST_KEPT = 64 };
+
+/* Writes the sentence, with dots for the middle of its longest part between quotes, a path or a name, so that what is said of
+ * it comes whole; for its end if there is none that is long enough. */
+static void shorten(const char *sentence, size_t size, char message[static INSITU_DIAG_MESSAGE_SIZE]) {
+    size_t room = INSITU_DIAG_MESSAGE_SIZE - 1, begin = 0, length = 0, over = size - room + 3;
+    for (size_t i = 0, open = size; i < size; i++) {
+        if (sentence[i] != '\'') continue;
+        if (open < i && i - open > length) begin = open + 1, length = i - begin;
+        open = i;
+    }
+    if (length < over + LEAST_KEPT) begin = room - 3, length = over;
+    size_t cut = begin == room - 3 ? begin : begin + (length - over) / 2, rest = cut + over;
+    while (cut && (sentence[cut] & 0xC0) == 0x80) cut--; /* no part of a UTF-8 character stays */
+    while (rest < size && (sentence[rest] & 0xC0) == 0x80) rest++;
+    memcpy(message, sentence, cut);
+    memcpy(message + cut, "...", 3);
+    memcpy(message + cut + 3, sentence + rest, size - rest);
+    message[cut + 3 + size - rest] = 0;
+}
+
 insitu_status diag_set(insitu_diag *diag, insitu_status code, const char *format, ...) {
     if (!diag || diag->struct_size < sizeof(*diag)) return code;
     if (diag->status != INSITU_OK) drop_rows(diag);
@@ -45,7 +66,12 @@ insitu_status diag_set(insitu_diag *diag, insitu_status code, const char *format
     int length = vsnprintf(diag->message, sizeof(diag->message), format, arguments);
     va_end(arguments);
     if (length < 0) diag->message[0] = 0;
-    if (length >= (int)sizeof(diag->message)) memcpy(diag->message + sizeof(diag->message) - 4, "...", 4);
+    if (length < (int)sizeof(diag->message)) return code;
+    char whole[LONGEST_SENTENCE];
+    va_start(arguments, format);
+    length = vsnprintf(whole, sizeof(whole), format, arguments);
+    va_end(arguments);
+    shorten(whole, length < (int)sizeof(whole) ? (size_t)length : sizeof(whole) - 1, diag->message);
     return code;
 }
 

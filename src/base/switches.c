@@ -10,16 +10,40 @@ static struct {
     char value[LONGEST_VALUE];
 } switches[SWITCH_COUNT];
 
+bool list_has(const char *list, const char *word, size_t size) {
+    for (const char *item = list; item && *item;) {
+        size_t length = strcspn(item, ",");
+        if (length == size && memcmp(item, word, size) == 0) return true;
+        item += length + (item[length] == ',');
+    }
+    return false;
+}
+
+/* A switch whose values are 0 and 1 is on for any other one: see switch_on. */
+static void check_values(const char *name, const char *known, const char *value) {
+    for (const char *item = value; *known && *item;) {
+        size_t size = strcspn(item, ",");
+        if (!list_has(known, item, size))
+            log_printf(1, "%s: '%.*s' is not known%s; the values are %s", name, (int)size, item,
+                       list_has(known, "1", 1) ? " and taken for 1" : "", known);
+        item += size + (item[size] == ',');
+    }
+}
+
 static void read_environment(void) {
-    static const char *const names[] = {
-#define SWITCH(id, name, help) [SWITCH_##id] = name,
+    static const struct {
+        const char *name, *values;
+    } rows[] = {
+#define SWITCH(id, name, values, help) [SWITCH_##id] = {name, values},
 #include "base/switches.def"
 #undef SWITCH
     };
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const char *value = getenv(names[i]);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *value = getenv(rows[i].name);
         switches[i].set = value != NULL;
-        if (value) snprintf(switches[i].value, LONGEST_VALUE, "%s", value);
+        if (!value) continue;
+        snprintf(switches[i].value, LONGEST_VALUE, "%s", value);
+        check_values(rows[i].name, rows[i].values, switches[i].value);
     }
 }
 

@@ -88,16 +88,7 @@ insitu_status insitu_program_print(const insitu_program *program, const insitu_p
 
 /* ---- dumps ---- */
 
-static bool is_dumped(const char *form) {
-    const char *list = switch_value(SWITCH_DUMP);
-    size_t size = strlen(form);
-    for (const char *item = list; item && *item;) {
-        size_t length = strcspn(item, ",");
-        if (length == size && memcmp(item, form, size) == 0) return true;
-        item += length + (item[length] == ',');
-    }
-    return false;
-}
+static bool is_dumped(const char *form) { return list_has(switch_value(SWITCH_DUMP), form, strlen(form)); }
 
 static insitu_status dump_text(const char *title, text *text, insitu_status status) {
     if (status == INSITU_OK && text->data) log_printf(2, "# %s\n%s", title, text->data);
@@ -165,6 +156,19 @@ static insitu_status shape_face(network *network, const insitu_compile_options *
     return target_check(target, first_written(network), diag);
 }
 
+/* What `insitu explain` says of copies, to the log. */
+static void log_copies(const plan *plan) {
+    if (!switch_on(SWITCH_WHY)) return;
+    for (uint32_t i = 0; i < plan->report_count; i++) {
+        if (plan->report[i].in_place) continue;
+        text verdict;
+        text_init(&verdict);
+        plan_print_verdict(plan, &plan->report[i], &verdict);
+        if (verdict.data) log_printf(2, "state '%s': %s", plan->report[i].name, verdict.data);
+        text_release(&verdict);
+    }
+}
+
 static insitu_status make_plan(network *network, const insitu_compile_options *options, plan **out_plan,
                                insitu_diag *diag) {
     *out_plan = NULL;
@@ -177,6 +181,7 @@ static insitu_status make_plan(network *network, const insitu_compile_options *o
     if (status == INSITU_OK) status = dump_plan(*out_plan);
     if (status == INSITU_OK) status = plan_verify(*out_plan, diag);
     if (status == INSITU_OK) status = check_kernels(*out_plan, diag);
+    if (status == INSITU_OK) log_copies(*out_plan);
     if (status != INSITU_OK) plan_destroy(*out_plan);
     return status;
 }

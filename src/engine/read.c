@@ -74,7 +74,8 @@ static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engi
     TRY(safetensors_read(reader->map, "engine file", &reader->arena, &reader->file, reader->diag));
     const char *format = safetensors_metadata(&reader->file, METADATA_FORMAT);
     if (!format || strcmp(format, "insitu") != 0)
-        FAIL(reader->diag, INSITU_FORMAT, "not an engine file: its metadata do not say so");
+        FAIL(reader->diag, INSITU_FORMAT,
+             "not an engine file, as insitu_engine_save writes it: its metadata do not say so");
     const char *wanted = reader->options->cache_key, *key = safetensors_metadata(&reader->file, METADATA_CACHE_KEY);
     if (wanted && (!key || strcmp(key, wanted) != 0))
         FAIL(reader->diag, INSITU_FORMAT, "the engine file is of another program, other options or another compiler");

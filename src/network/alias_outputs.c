@@ -60,15 +60,34 @@ static uint32_t find_input(const network *network, const insitu_mutated_input *g
     return NONE;
 }
 
+/* ": 'x', 'cache'", as many as fit, of names that lie a stride of bytes apart. */
+static void list_names(const char *const *first, size_t stride, uint32_t count, char *out, size_t size) {
+    size_t used = 0;
+    *out = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = *(const char *const *)((const char *)first + i * stride);
+        if (strlen(name) + 12 > size - used) {
+            snprintf(out + used, size - used, ", ...");
+            return;
+        }
+        used += (size_t)snprintf(out + used, size - used, "%s'%s'", i ? ", " : ": ", name);
+    }
+}
+
 static insitu_status resolve_input(aliaser *aliaser, uint32_t index) {
     const network *network = aliaser->network;
     request *request = &aliaser->requests[index];
     char input[256], output[256];
     request->input = find_input(network, request->given);
     input_text(request->given, input, sizeof(input));
-    if (request->input == NONE)
-        FAIL(aliaser->diag, INSITU_ARG, "mutated inputs: there is no input %s, which %s was to be: the program has %u",
-             input, output_text(request, output, sizeof(output)), network->input_count);
+    if (request->input == NONE) {
+        char names[512];
+        list_names(network->inputs ? &network->inputs[0].name : NULL, sizeof(network->inputs[0]), network->input_count,
+                   names, sizeof(names));
+        FAIL(aliaser->diag, INSITU_ARG,
+             "mutated inputs: there is no input %s, which %s was to be: the program has %u%s", input,
+             output_text(request, output, sizeof(output)), network->input_count, names);
+    }
     if (network->inputs[request->input].tensor.index == NONE)
         return refuse(aliaser, request, INSITU_ARG, "the input is no tensor");
     for (uint32_t i = 0; i < index; i++)
@@ -142,7 +161,12 @@ static insitu_status resolve_output(const aliaser *aliaser, const request *reque
     } else if (given->output_index >= 0) {
         return refuse(aliaser, request, INSITU_ARG, "it is another input's new value already");
     }
-    if (*out_output == NONE) return refuse(aliaser, request, INSITU_ARG, "the program has no such output");
+    if (*out_output == NONE) {
+        char why[600] = "the program has no such output", *names = why + strlen(why);
+        list_names(network->outputs ? &network->outputs[0].name : NULL, sizeof(network->outputs[0]),
+                   network->output_count, names, sizeof(why) - strlen(why));
+        return refuse(aliaser, request, INSITU_ARG, why);
+    }
     if (network->outputs[*out_output].kind != OUTPUT_TENSOR)
         return refuse(aliaser, request, INSITU_ARG, "the output is no tensor");
     for (uint32_t i = 0; i < network->mutation_count; i++)

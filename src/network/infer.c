@@ -106,8 +106,8 @@ static insitu_status need_value(const infer_call *call, insitu_status code, sym 
     return status;
 }
 
-/* A condition of two expressions that fails with "what: a op b". */
-static insitu_status infer_condition(const infer_call *call, sym_op op, sym a, sym b, const char *what) {
+/* A condition of two expressions that fails with "what: a op b"; if a is the least that b may be, "what: b is less than a". */
+static insitu_status infer_condition(const infer_call *call, sym_op op, sym a, sym b, bool is_least, const char *what) {
     TRY(need_value(call, INSITU_SHAPE, a, what));
     TRY(need_value(call, INSITU_SHAPE, b, what));
     sym condition = sym_compare(call->pool, op, a, b);
@@ -117,9 +117,9 @@ static insitu_status infer_condition(const infer_call *call, sym_op op, sym a, s
     text_init(&sentence);
     if (known == TRUTH_UNKNOWN) text_printf(&sentence, "%s: ", layer_info_of(call->kind)->name);
     text_printf(&sentence, "%s: ", what);
-    sym_print(call->pool, a, &sentence);
-    text_printf(&sentence, op == SYM_EQ ? " is not equal to " : " is more than ");
-    sym_print(call->pool, b, &sentence);
+    sym_print(call->pool, is_least ? b : a, &sentence);
+    text_printf(&sentence, op == SYM_EQ ? " is not equal to " : is_least ? " is less than " : " is more than ");
+    sym_print(call->pool, is_least ? a : b, &sentence);
     insitu_status status = text_status(&sentence, call->diag);
     if (status == INSITU_OK) {
         status = known == TRUTH_FALSE ? infer_fail(call, INSITU_SHAPE, "%s", sentence.data)
@@ -130,18 +130,19 @@ static insitu_status infer_condition(const infer_call *call, sym_op op, sym a, s
 }
 
 insitu_status infer_equal(const infer_call *call, sym a, sym b, const char *what) {
-    return sym_same(a, b) ? INSITU_OK : infer_condition(call, SYM_EQ, a, b, what);
+    return sym_same(a, b) ? INSITU_OK : infer_condition(call, SYM_EQ, a, b, false, what);
 }
 
 insitu_status infer_at_most(const infer_call *call, sym a, sym b, const char *what) {
-    return sym_same(a, b) ? INSITU_OK : infer_condition(call, SYM_LE, a, b, what);
+    return sym_same(a, b) ? INSITU_OK : infer_condition(call, SYM_LE, a, b, false, what);
 }
 
 insitu_status infer_size(const infer_call *call, sym value, int64_t min, const char *what) {
     if (sym_kind_of(call->pool, value) != SYM_KIND_INT) {
         return infer_fail(call, INSITU_ARG, "%s must be an integer", what);
     }
-    return infer_at_most(call, sym_int(call->pool, min), value, what);
+    sym least = sym_int(call->pool, min);
+    return sym_same(least, value) ? INSITU_OK : infer_condition(call, SYM_LE, least, value, true, what);
 }
 
 insitu_status infer_bytes(const infer_call *call, uint32_t result) {

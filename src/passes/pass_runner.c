@@ -72,7 +72,21 @@ static insitu_status run_pass(graph *graph, size_t index, insitu_diag *diag) {
     return check_roundtrip(graph, passes[index].name, diag);
 }
 
+/* A name that no pass has would be waited for in vain. */
+static void check_wanted(void) {
+    const char *wanted = switch_value(SWITCH_DUMP_PASS);
+    if (!wanted || !wanted[0] || strcmp(wanted, "all") == 0) return;
+    for (size_t i = 0; i < COUNT_OF(passes); i++)
+        if (strcmp(passes[i].name, wanted) == 0) return;
+    text names;
+    text_init(&names);
+    for (size_t i = 0; i < COUNT_OF(passes); i++) text_printf(&names, ",%s", passes[i].name);
+    log_printf(1, "INSITU_DUMP_PASS: '%s' is not known; the values are all%s", wanted, names.data ? names.data : "");
+    text_release(&names);
+}
+
 insitu_status passes_run(graph *graph, insitu_diag *diag) {
+    check_wanted();
     for (size_t i = 0; i < COUNT_OF(passes); i++)
         if (!passes[i].is_optional) TRY(run_pass(graph, i, diag));
     return INSITU_OK;

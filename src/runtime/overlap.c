@@ -34,11 +34,13 @@ static memory_region tensor_region(const bound_tensor *tensor, const char *what,
                            .what = what,
                            .name = name,
                            .tensor = tensor,
+                           .state_storage = NONE,
                            .item = dtype_size(type)};
 }
 
 static memory_region written_region(const void *start, size_t size, const char *what) {
-    return (memory_region){.start = start, .size = size, .what = what, .name = "", .is_written = true};
+    return (memory_region){
+        .start = start, .size = size, .what = what, .name = "", .is_written = true, .state_storage = NONE};
 }
 
 static uint32_t list_regions(insitu_context *context, const insitu_state *state) {
@@ -60,7 +62,8 @@ static uint32_t list_regions(insitu_context *context, const insitu_state *state)
         regions[count++].is_written = true;
     }
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        regions[count] = written_region(state->storages[i], state->bytes[i], "the state's memory");
+        regions[count] = written_region(state->storages[i], state->bytes[i], "state");
+        regions[count].state_storage = i;
         regions[count++].is_written = context->state_is_written[i];
     }
     for (uint32_t i = 0; i < plan->segment_count; i++) {
@@ -89,10 +92,28 @@ static bool meet(const memory_region *a, const memory_region *b) {
     return elements_meet(&one, &other);
 }
 
-static insitu_status refuse(const memory_region *a, const memory_region *b, insitu_diag *diag) {
-    FAIL(diag, INSITU_ARG, "%s%s%s%s shares memory with %s%s%s%s, and one of them is written", a->what,
-         a->name[0] ? " '" : "", a->name, a->name[0] ? "'" : "", b->what, b->name[0] ? " '" : "", b->name,
-         b->name[0] ? "'" : "");
+/* "input 'x'", "state 'keys', 'values'": those that lie in one block. */
+static void name_region(const plan *plan, const memory_region *region, text *out) {
+    text_printf(out, "%s", region->what);
+    if (region->name[0]) text_printf(out, " '%s'", region->name);
+    const char *between = " ";
+    for (uint32_t i = 0; i < plan->state_count && region->state_storage != NONE; i++) {
+        if (plan->states[i].state_storage != region->state_storage) continue;
+        text_printf(out, "%s'%s'", between, plan->states[i].name);
+        between = ", ";
+    }
+}
+
+static insitu_status refuse(const plan *plan, const memory_region *a, const memory_region *b, insitu_diag *diag) {
+    text sentence;
+    text_init(&sentence);
+    name_region(plan, a, &sentence);
+    text_printf(&sentence, " shares memory with ");
+    name_region(plan, b, &sentence);
+    insitu_status status = text_status(&sentence, diag);
+    if (status == INSITU_OK) status = diag_set(diag, INSITU_ARG, "%s, and one of them is written", sentence.data);
+    text_release(&sentence);
+    return status;
 }
 
 insitu_status context_check_overlap(insitu_context *context, const insitu_state *state, insitu_diag *diag) {
@@ -103,7 +124,7 @@ insitu_status context_check_overlap(insitu_context *context, const insitu_state 
         for (uint32_t j = 0; j < count; j++) {
             if (i == j || (regions[j].is_written && j < i)) continue;
             if (meet(&regions[i], &regions[j]))
-                return i < j ? refuse(&regions[i], &regions[j], diag) : refuse(&regions[j], &regions[i], diag);
+                return refuse(context->engine->plan, &regions[i < j ? i : j], &regions[i < j ? j : i], diag);
         }
     }
     return INSITU_OK;

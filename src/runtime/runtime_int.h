@@ -132,6 +132,7 @@ typedef struct memory_region { /* bytes that a call touches */
     bool is_written;
     const bound_tensor *tensor; /* its elements; NULL: all bytes */
     size_t item;                /* bytes of an element */
+    uint32_t state_storage;     /* of a state's memory, which several may view; NONE */
 } memory_region;
 
 struct insitu_context {

@@ -60,7 +60,8 @@ class Usage(Case):
         source, engine = program("rolled"), self.engine("rolled")
         self.assertIn("usage: insitu COMMAND", self.wrong())
         cases = [
-            ("nonsense",), ("-h",), ("--versions",), ("bench", source),
+            ("nonsense",), ("-x",), ("--versions",), ("help", "nonsense"), ("run", source, "--", "--zeros"), ("run", source, "--size", "a=1", "--input", "x"),
+            ("run", source, "--zeros", "--size", "a"), ("run", source, "--random=x"), ("run", source, "--zeros", "--output", "-", "--stats"), ("bench", source),
             ("compile",), ("compile", source), ("compile", source, "-o"), ("compile", source, engine, "-o", "x"),
             ("compile", source, "-o", "x", "-o", "y"), ("compile", source, "-o", "x", "--strict=1"),
             ("compile", source, "-o", "x", "--strict", "--strict"), ("compile", source, "-o", "x", "--json"),

@@ -10,7 +10,7 @@ int report_error(const char *format, ...) {
 
 void tensor_file_read(const char *path) {
     tensor_list tensors;
-    if (safetensors_read(path, &tensors) != DONE) return;
+    if (safetensors_read(path, path, &tensors) != DONE) return;
     unsigned sum = 0;
     for (size_t i = 0; i < tensors.count; i++) {
         const insitu_tensor *tensor = &tensors.items[i].tensor;

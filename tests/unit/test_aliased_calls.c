@@ -123,14 +123,14 @@ static void aliases_rule_that_out(void **state) {
     must(&f, insitu_context_set_output(f.context, 0, &target, &f.diag));
     run(&f);
     must(&f, insitu_context_preallocate_outputs(f.context, true, &f.diag));
-    assert_true(number_of(&f, 0) == LINE); /* where it is not ignored, the results are lost */
+    assert_true(number_of(&f, 0) == (float)LINE); /* where it is not ignored, the results are lost */
     assert_int_equal(log.count, 1);
     assert_non_null(
         strstr(log.text, "outputs are not allocated beforehand: 'mutated.cache' is the memory of input 'cache'"));
     must(&f, insitu_context_set_output(f.context, 0, NULL, &f.diag));
     fill(line, LINE, 2);
     run(&f);
-    assert_true(kept == LINE && number_of(&f, 0) == 2 * LINE);
+    assert_true(kept == (float)LINE && number_of(&f, 0) == 2 * (float)LINE);
     assert_int_equal(log.count, 1);
     close_fixture(&f);
     insitu_log_set(NULL, NULL);

@@ -19,7 +19,8 @@ static void wrong_pairs_are_refused(void **state) {
     (void)state;
     static const char pure[] = "returned_twice.train.pt2", slice[] = "input_slice.train.pt2";
     REFUSE(pure, INSITU_ARG, "there is no input 'z', which output 'output.0' was to be", BY_NAME("z", "output.0"));
-    REFUSE(pure, INSITU_ARG, "there is no input 2, which output 0 was to be: the program has 2", {.input_index = 2});
+    REFUSE(pure, INSITU_ARG, "there is no input 2, which output 0 was to be: the program has 2: 'x', ",
+           {.input_index = 2});
     REFUSE(pure, INSITU_ARG, "there is no input -1", {.input_index = -1});
     REFUSE(pure, INSITU_ARG, "input 'x' can't be output 'sum': the program has no such output", BY_NAME("x", "sum"));
     REFUSE(pure, INSITU_ARG, "input 'x' can't be output 6: the program has no such output",
@@ -406,7 +407,7 @@ static void aliases_are_as_they_were_saved(void **state) {
         run(&f);
         insitu_tensor out = output_of(&f, 0);
         assert_ptr_equal(data_of(&out), cache);
-        assert_true(number_of(&f, 1) == values[i] * LINE);
+        assert_true(number_of(&f, 1) == values[i] * (float)LINE);
     }
     close_fixture(&f);
 }

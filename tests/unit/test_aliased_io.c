@@ -99,7 +99,7 @@ static void calls_see_each_others_writes(void **state) {
         run(&f);
         insitu_tensor out = output_of(&f, 0);
         assert_ptr_equal(data_of(&out), cache);
-        assert_true(number_of(&f, 1) == values[i] * LINE);
+        assert_true(number_of(&f, 1) == values[i] * (float)LINE);
     }
     close_fixture(&f);
 }

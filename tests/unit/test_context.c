@@ -283,7 +283,7 @@ static void overlapping_memory_is_refused_where_it_matters(void **state) {
     insitu_tensor cache;
     must(&f, insitu_state_tensor(f.state, 2, &cache, &f.diag));
     must(&f, set_input(&f, "row", cache.data, INSITU_DTYPE_F32, 2, (int64_t[]){1, CACHE_WIDTH}, NULL));
-    expect(&f, run(&f), INSITU_ARG, "input 'row' shares memory with the state's memory");
+    expect(&f, run(&f), INSITU_ARG, "input 'row' shares memory with state 'cache'");
     /* An output of the last call that lives in the context can't be the next call's input. */
     bind_inputs(&f, 2);
     must(&f, insitu_context_set_output(f.context, 0, NULL, &f.diag));

@@ -33,6 +33,27 @@ static void a_long_sentence_is_cut_visibly(void **state) {
     assert_string_equal(diag.message + strlen(diag.message) - 3, "...");
 }
 
+/* Whatever is long, a path or a name, what is said of it comes whole, and so do its beginning and its end. */
+static void a_long_path_is_cut_in_its_middle(void **state) {
+    (void)state;
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    for (int size = 900; size < 5000; size += 7)
+        for (int wide = 0; wide < 2; wide++) {
+            char path[5001];
+            for (int i = 0; i < size; i++) path[i] = wide ? (char)(i % 2 ? 0xA4 : 0xC3) : 'p';
+            path[size] = 0;
+            diag_set(&diag, INSITU_IO, "cannot open '/first/%s/last': no such file, says '%s'", path, "x");
+            assert_true(strlen(diag.message) < sizeof(diag.message));
+            assert_true(strlen(diag.message) + 4 > sizeof(diag.message) || size < 1000);
+            assert_memory_equal(diag.message, "cannot open '/first/", 20);
+            assert_non_null(strstr(diag.message, "/last': no such file, says 'x'"));
+            const char *dots = strstr(diag.message, "...");
+            assert_int_equal(dots != NULL, size + 50 > (int)sizeof(diag.message) - 1);
+            if (dots && wide) assert_true((unsigned char)dots[-1] == 0xA4 && (unsigned char)dots[3] == 0xC3);
+        }
+}
+
 static void rows_are_copied_and_dropped_by_the_next_failure(void **state) {
     (void)state;
     insitu_diag diag;
@@ -89,6 +110,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_leaves_its_sentence),
         cmocka_unit_test(a_long_sentence_is_cut_visibly),
+        cmocka_unit_test(a_long_path_is_cut_in_its_middle),
         cmocka_unit_test(rows_are_copied_and_dropped_by_the_next_failure),
         cmocka_unit_test(a_struct_of_unknown_size_is_left_alone),
         cmocka_unit_test(a_failure_without_a_sentence_gets_one),

@@ -3,8 +3,13 @@
 #include "base/base.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -106,28 +111,103 @@ static void permissions_and_links_are_kept(void **state) {
     unlink(link);
 }
 
-/* What a killed process of our number has left under the names of temporary files stays there, and is in nobody's way. */
-static void names_of_temporary_files_may_be_taken(void **state) {
+/* ---- processes that die while they write ---- */
+
+enum { LIMIT = 1 << 16 };
+static int stopped[2]; /* a pipe: the writer has come to the limit */
+
+static void stop_here(int number) {
+    (void)number;
+    if (write(stopped[1], "x", 1) == 1) (void)pause();
+}
+
+/* A child that comes to its limit of a file's size while it writes `a`, and dies there, or stays until it is killed. */
+static pid_t start_writer(file_naming naming, bool stays) {
+    static const char data[LIMIT];
+    assert_int_equal(pipe(stopped), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const file_part parts[] = {{data, LIMIT}, {data, LIMIT}};
+        (void)setrlimit(RLIMIT_FSIZE, &(struct rlimit){LIMIT, LIMIT});
+        (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        (void)signal(SIGXFSZ, stays ? stop_here : SIG_DFL);
+        _exit(whole_file_replace(in_folder("a"), naming, parts, 2) == 0 ? 0 : 1);
+    }
+    char byte;
+    close(stopped[1]);
+    assert_int_equal(read(stopped[0], &byte, 1), stays);
+    close(stopped[0]);
+    return child;
+}
+
+static void wait_for_killed(pid_t child) {
+    int result = 0;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFSIGNALED(result));
+}
+
+static void killed_writers_leave_nothing_that_stays(void **state) {
     (void)state;
-    enum { LEFT = 200 };
-    char name[64];
-    for (int i = 0; i < LEFT; i++) {
-        snprintf(name, sizeof(name), "a.tmp.%ld.%d", (long)getpid(), i);
-        int descriptor = open(in_folder(name), O_WRONLY | O_CREAT, 0600);
-        assert_true(descriptor >= 0);
-        assert_int_equal(write(descriptor, "left", 4), 4);
-        close(descriptor);
-    }
-    file_part part = {"data", 4};
+    const file_part part = {"data", 4};
+    for (int is_there = 0; is_there < 2; is_there++)
+        for (int naming = FILE_UNNAMED; naming <= FILE_NAMED; naming++) {
+            (void)unlink(in_folder("a"));
+            if (is_there) assert_int_equal(whole_file_replace(in_folder("a"), FILE_NAMED, &part, 1), 0);
+            uint32_t before = files_in_folder();
+            wait_for_killed(start_writer((file_naming)naming, false));
+            assert_int_equal(files_in_folder(), before + (naming == FILE_NAMED));
+            if (is_there) assert_content(in_folder("a"), "data");
+            assert_int_equal(whole_file_replace(in_folder("a"), (file_naming)naming, &part, 1), 0);
+            assert_int_equal(files_in_folder(), before + !is_there);
+        }
+}
+
+static void files_that_are_being_written_are_no_leftovers(void **state) {
+    (void)state;
+    const file_part part = {"data", 4};
     uint32_t before = files_in_folder();
-    assert_int_equal(file_replace(in_folder("a"), &part, 1, NULL), INSITU_OK);
+    pid_t child = start_writer(FILE_NAMED, true);
+    assert_int_equal(files_in_folder(), before + 1);
+    assert_int_equal(whole_file_replace(in_folder("b"), FILE_NAMED, &part, 1), 0);
+    assert_int_equal(whole_file_replace(in_folder("a"), FILE_NAMED, &part, 1), 0);
+    assert_int_equal(unlink(in_folder("b")), 0);
+    uint32_t with_both = files_in_folder();
+    assert_int_equal(kill(child, SIGKILL), 0);
+    wait_for_killed(child);
+    assert_int_equal(whole_file_replace(in_folder("a"), FILE_UNNAMED, &part, 1), 0);
+    assert_int_equal(files_in_folder(), with_both - 1);
     assert_content(in_folder("a"), "data");
-    assert_true(files_in_folder() <= before + 1);
-    for (int i = 0; i < LEFT; i++) {
-        snprintf(name, sizeof(name), "a.tmp.%ld.%d", (long)getpid(), i);
-        assert_content(in_folder(name), "left");
-        unlink(in_folder(name));
-    }
+}
+
+/* A name may be as long as the file system lets it be, whatever a temporary one needs. */
+static void names_may_be_long(void **state) {
+    (void)state;
+    const file_part part = {"data", 4};
+    static char path[NAME_MAX + sizeof(folder) + 2];
+    uint32_t before = files_in_folder();
+    for (int size = NAME_MAX - 12; size <= NAME_MAX + 1; size++)
+        for (int time = 0; time < 4; time++) {
+            snprintf(path, sizeof(path), "%s/%0*d", folder, size, 0);
+            int wanted = size > NAME_MAX ? ENAMETOOLONG : 0;
+            assert_int_equal(whole_file_replace(path, time % 2 ? FILE_NAMED : FILE_UNNAMED, &part, 1), wanted);
+            if (!wanted) assert_content(path, "data");
+            if (time > 1) (void)unlink(path);
+        }
+    assert_int_equal(files_in_folder(), before);
+}
+
+static void names_without_a_folder_are_of_this_one(void **state) {
+    (void)state;
+    const file_part part = {"data", 4};
+    char before[PATH_MAX];
+    assert_non_null(getcwd(before, sizeof(before)));
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(whole_file_write("a", &part, 1), 0);
+    assert_content("a", "data");
+    assert_int_equal(whole_file_write("", &part, 1), ENOENT);
+    assert_int_equal(whole_file_write("absent/", &part, 1), EISDIR);
+    assert_int_equal(chdir(before), 0);
 }
 
 /* A pipe that a user has named gets the bytes; a file that is replaced takes a pipe's place, with nobody there to read. */
@@ -179,7 +259,10 @@ int main(void) {
         cmocka_unit_test(parts_are_written_and_replaced_whole),
         cmocka_unit_test(a_failed_write_leaves_nothing),
         cmocka_unit_test(permissions_and_links_are_kept),
-        cmocka_unit_test(names_of_temporary_files_may_be_taken),
+        cmocka_unit_test(killed_writers_leave_nothing_that_stays),
+        cmocka_unit_test(files_that_are_being_written_are_no_leftovers),
+        cmocka_unit_test(names_may_be_long),
+        cmocka_unit_test(names_without_a_folder_are_of_this_one),
         cmocka_unit_test(pipes_are_written_to_or_replaced),
         cmocka_unit_test(what_is_no_file_is_refused),
         cmocka_unit_test(maps_are_shared_until_the_last_release),

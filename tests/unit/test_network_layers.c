@@ -31,7 +31,7 @@ static void sources(void **state) {
     insitu_number many[14];
     for (int i = 0; i < 14; i++) many[i] = N(1);
     BAD(fill, INSITU_ARG, "value is a float", I64, NUMBERS(N(2)), insitu_float(0.5));
-    BAD(fill, INSITU_SHAPE, "fill(): size: 0 is more than -1", F32, NUMBERS(N(-1)), N(0));
+    BAD(fill, INSITU_SHAPE, "fill(): size: -1 is less than 0", F32, NUMBERS(N(-1)), N(0));
     BAD(fill, INSITU_ARG, "sizes has 14 items where 0 to 12 are allowed", F32, 14, many, N(0));
     BAD(fill, INSITU_ARG, "no dtype of code 2, 24 bits", ((insitu_dtype){INSITU_CODE_FLOAT, 24, 1}), NUMBERS(N(1)),
         N(0));
@@ -264,7 +264,7 @@ static void movement(void **state) {
     BAD(concat, INSITU_ARG, "concat: -1 parts", -1, mixed, 0);
     BAD(concat, INSITU_ARG, "must have one dtype", 2, mixed, 0);
     BAD(pad, INSITU_ARG, "before and after must have 1 items", "constant", x, 0, NULL, NULL, N(0));
-    BAD(pad, INSITU_SHAPE, "before: 0 is more than -1", "constant", x, 1, (insitu_number[]){N(-1)}, &none, N(0));
+    BAD(pad, INSITU_SHAPE, "before: -1 is less than 0", "constant", x, 1, (insitu_number[]){N(-1)}, &none, N(0));
     BAD(pad, INSITU_SHAPE, "before: 3 is more than 2", "reflect", x, 1, (insitu_number[]){N(3)}, &none, N(0));
     BAD(pad, INSITU_ARG, "op lower is no way of padding", "lower", x, 1, &one, &none, N(0));
     BAD(flip, INSITU_ARG, "dims must be distinct dimensions", x, DIMS(1));

@@ -184,7 +184,7 @@ static void bound_memory_is_no_input_of_the_call(void **state) {
     running_input(&r, "bias", memory, INSITU_DTYPE_F32, sizes + 1, 1);
     must_run(&r, running_call(&r));
     must_run(&r, insitu_state_bind(r.state, "history", &tensor, INSITU_CONTENTS_OF_STATE, NULL, &r.diag));
-    must_fail(&r, running_call(&r), INSITU_ARG, "input 'bias' shares memory with the state's memory");
+    must_fail(&r, running_call(&r), INSITU_ARG, "input 'bias' shares memory with state 'history'");
     running_stop(&r);
 }
 

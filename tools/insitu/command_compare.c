@@ -1,6 +1,7 @@
 /* insitu compare: runs a program with every tensor of it kept, and compares each with the value that PyTorch computed, in
  * the program's order. A reference file (scripts/record_values.py) holds one call: inputs in.NAME, values node.NAME. */
-#include "options.h"
+#include "file_kind.h"
+#include "paths.h"
 #include "session.h"
 #include "tensor_difference.h"
 
@@ -13,9 +14,9 @@
 
 static const option options[] = {
     {OPTION_REFERENCE, "--reference", "FILE", "safetensors file of one call's inputs and values; each one is a call",
-     true},
-    {OPTION_RTOL, "--rtol", "X", "relative tolerance of floats; by default one for each dtype", false},
-    {OPTION_ATOL, "--atol", "X", "absolute tolerance of floats; by default one for each dtype", false},
+     OFTEN},
+    {OPTION_RTOL, "--rtol", "X", "relative tolerance of floats; by default one for each dtype", ONCE},
+    {OPTION_ATOL, "--atol", "X", "absolute tolerance of floats; by default one for each dtype", ONCE},
     NO_INPLACE_OPTION,
     DEVICE_OPTION,
     HELP_OPTION,
@@ -152,7 +153,7 @@ static int add_input(const comparison *comparison, reference *reference, const c
 
 /* Sorts the file's tensors; values must be nodes of the program. */
 static int read_reference(const comparison *comparison, reference *reference) {
-    int code = safetensors_read(reference->path, &reference->tensors);
+    int code = read_named_tensors(reference->path, &reference->tensors);
     for (size_t i = 0; code == DONE && i < reference->tensors.count; i++) {
         named_tensor *item = &reference->tensors.items[i];
         bool is_value = begins(item->name, value_prefix);
@@ -210,10 +211,15 @@ static int read_tolerance(const command *command, const arguments *arguments, op
 }
 
 static int check_arguments(const command *command, const arguments *arguments, comparison *comparison) {
-    if (!is_program_file(arguments->file)) return usage_error(command, "'%s' is not a .pt2 program", arguments->file);
+    const char *path = readable_path(arguments->file);
+    if (!path) return FAILED;
+    if (file_kind_of(path) == KIND_ENGINE)
+        return usage_error(command, "'%s' is an engine file; the .pt2 program that it was compiled from is expected",
+                           arguments->file);
     if (!argument_value(arguments, OPTION_REFERENCE)) return usage_error(command, "option '--reference' is missing");
     int code = read_tolerance(command, arguments, OPTION_RTOL, &comparison->relative);
-    return code == DONE ? read_tolerance(command, arguments, OPTION_ATOL, &comparison->absolute) : code;
+    if (code == DONE) code = read_tolerance(command, arguments, OPTION_ATOL, &comparison->absolute);
+    return code == DONE ? check_kind(arguments->file, path, EXPECT_PROGRAM) : code;
 }
 
 /* Calls on one state, up to the first that differs. */

@@ -1,12 +1,23 @@
 /* insitu compile: a .pt2 program to an engine file. */
-#include "options.h"
+#include "file_kind.h"
+#include "paths.h"
 
 static const option options[] = {
-    {OPTION_OUTPUT, "-o", "FILE", "the engine file to write", false},
+    {OPTION_OUTPUT, "-o", "FILE", "the engine file to write", ONCE},
     COMPILE_OPTIONS,
     DEVICE_OPTION,
     HELP_OPTION,
 };
+
+static int save(const insitu_engine *engine, const char *out_path) {
+    insitu_diag diag;
+    written_file file;
+    insitu_diag_init(&diag);
+    int code = written_begin(out_path, &file);
+    if (code == DONE && insitu_engine_save(engine, file.path, &diag) != INSITU_OK) code = report_failure(NULL, &diag);
+    insitu_diag_release(&diag);
+    return written_end(&file, code);
+}
 
 /* Each sentence of a failure names one file: the program before it, or the engine file in it. */
 static int compile(const char *path, const insitu_compile_options *compile_options, const char *out_path) {
@@ -14,22 +25,19 @@ static int compile(const char *path, const insitu_compile_options *compile_optio
     insitu_diag_init(&diag);
     insitu_program *program = NULL;
     insitu_engine *engine = NULL;
+    const char *readable = readable_path(path);
+    int code = readable ? check_kind(path, readable, EXPECT_PROGRAM) : FAILED;
+    if (code != DONE) return code;
     progress_begin("compiling", path);
-    insitu_status status = insitu_program_load(path, &program, &diag);
+    insitu_status status = insitu_program_load(readable, &program, &diag);
     if (status == INSITU_OK) status = insitu_program_compile(program, compile_options, &engine, &diag);
     progress_end();
-    int code = status == INSITU_OK ? DONE : report_failure(path, &diag);
-    if (code == DONE && insitu_engine_save(engine, out_path, &diag) != INSITU_OK) code = report_failure(NULL, &diag);
+    if (status != INSITU_OK) code = report_failure(path, &diag);
+    if (code == DONE) code = save(engine, out_path);
     insitu_engine_destroy(engine);
     insitu_program_destroy(program);
     insitu_diag_release(&diag);
     return code;
-}
-
-static int check_files(const command *command, const char *path, const char *out_path) {
-    if (!out_path) return usage_error(command, "option '-o' is missing");
-    if (is_same_file(path, out_path)) return usage_error(command, "'-o %s' is the program itself", out_path);
-    return DONE;
 }
 
 int command_compile(const command *command, int argc, char **argv) {
@@ -40,7 +48,7 @@ int command_compile(const command *command, int argc, char **argv) {
     insitu_compile_options compile_options;
     arguments_compile_options(&arguments, &compile_options);
     const char *out_path = argument_value(&arguments, OPTION_OUTPUT);
-    code = check_files(command, arguments.file, out_path);
+    code = out_path ? check_written_files(command, &arguments) : usage_error(command, "option '-o' is missing");
     if (code == DONE) code = compile(arguments.file, &compile_options, out_path);
     arguments_release(&arguments);
     return code;

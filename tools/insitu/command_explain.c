@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 static const option options[] = {
-    {OPTION_JSON, "--json", NULL, "print one JSON object", false},
+    {OPTION_JSON, "--json", NULL, "print one JSON object", ONCE},
     DEVICE_OPTION,
     HELP_OPTION,
 };

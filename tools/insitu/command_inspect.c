@@ -1,14 +1,15 @@
 /* insitu inspect: what a program's file holds, as saved; or what an engine takes, returns and keeps, and how it runs. */
-#include "options.h"
+#include "file_kind.h"
+#include "paths.h"
 
 #include <stdio.h>
 
 static const option options[] = {
-    {OPTION_JSON, "--json", NULL, "print one JSON object", false},
-    {OPTION_HASHES, "--hashes", NULL, "of a .pt2 program: also xxh64 of each stored tensor's elements", false},
-    {OPTION_VALUES, "--values", NULL, "of a .pt2 program, with --json: also each stored tensor's elements", false},
-    {OPTION_PLAN, "--plan", NULL, "compile a .pt2 program, and print what an engine file would show", false},
-    {OPTION_VERIFY, "--verify", NULL, "check the hash of each weight of an engine file first", false},
+    {OPTION_JSON, "--json", NULL, "print one JSON object", ONCE},
+    {OPTION_HASHES, "--hashes", NULL, "of a .pt2 program: also xxh64 of each stored tensor's elements", ONCE},
+    {OPTION_VALUES, "--values", NULL, "of a .pt2 program, with --json: also each stored tensor's elements", ONCE},
+    {OPTION_PLAN, "--plan", NULL, "compile a .pt2 program, and print what an engine file would show", ONCE},
+    {OPTION_VERIFY, "--verify", NULL, "check the hash of each weight of an engine file first", ONCE},
     DEVICE_OPTION,
     HELP_OPTION,
 };
@@ -26,9 +27,12 @@ static int print_program(const arguments *arguments) {
     insitu_diag_init(&diag);
     insitu_program *program = NULL;
     char *text = NULL;
-    insitu_status status = insitu_program_load(arguments->file, &program, &diag);
+    const char *path = readable_path(arguments->file);
+    int code = path ? check_kind(arguments->file, path, EXPECT_PROGRAM) : FAILED;
+    if (code != DONE) return code;
+    insitu_status status = insitu_program_load(path, &program, &diag);
     if (status == INSITU_OK) status = insitu_program_print(program, &print, &text, &diag);
-    int code = status == INSITU_OK ? DONE : report_failure(arguments->file, &diag);
+    if (status != INSITU_OK) code = report_failure(arguments->file, &diag);
     if (code == DONE) fputs(text, stdout);
     insitu_text_free(text);
     insitu_program_destroy(program);
@@ -57,9 +61,9 @@ static int print_engine(const arguments *arguments) {
     return code;
 }
 
-static int check_options(const command *command, const arguments *arguments, bool shows_program) {
+static int check_options(const command *command, const arguments *arguments, bool is_program, bool shows_program) {
     static const option_id of_programs[] = {OPTION_HASHES, OPTION_VALUES};
-    if (is_given(arguments, OPTION_VERIFY) && is_program_file(arguments->file))
+    if (is_given(arguments, OPTION_VERIFY) && is_program)
         return usage_error(command, "option '--verify' is for an engine file, and '%s' is a .pt2 program",
                            arguments->file);
     for (size_t i = 0; i < sizeof(of_programs) / sizeof(of_programs[0]); i++)
@@ -76,8 +80,9 @@ int command_inspect(const command *command, int argc, char **argv) {
     int code;
     if (!arguments_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &arguments, &code))
         return code;
-    bool shows_program = is_program_file(arguments.file) && !is_given(&arguments, OPTION_PLAN);
-    code = check_options(command, &arguments, shows_program);
+    const char *path = readable_path(arguments.file);
+    bool is_program = path && is_program_file(path), shows_program = is_program && !is_given(&arguments, OPTION_PLAN);
+    code = path ? check_options(command, &arguments, is_program, shows_program) : FAILED;
     if (code == DONE) code = shows_program ? print_program(&arguments) : print_engine(&arguments);
     if (code == DONE) code = finish_output();
     arguments_release(&arguments);

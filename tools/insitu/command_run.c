@@ -1,5 +1,7 @@
 /* insitu run: calls a program once for each --input, on one state, and writes what each call returns. */
-#include "options.h"
+#include "file_kind.h"
+#include "made_inputs.h"
+#include "paths.h"
 #include "session.h"
 
 #include <inttypes.h>
@@ -8,12 +10,16 @@
 #include <string.h>
 
 static const option options[] = {
-    {OPTION_INPUT, "--input", "FILE", "safetensors file of one call's inputs by name; each one starts a call", true},
-    {OPTION_OUTPUT, "--output", "FILE", "where to write what the call of the --input before it returns", true},
-    {OPTION_LOAD_STATE, "--load-state", "FILE", "start from a saved state", false},
-    {OPTION_STATE_SIZE, "--state-size", "STATE.DIM=N", "size of a dimension that a network's state leaves open", true},
-    {OPTION_SAVE_STATE, "--save-state", "FILE", "write all buffers as of the last call that succeeded", false},
-    {OPTION_STATS, "--stats", NULL, "print one JSON object a call: seconds, and bytes read, written and copied", false},
+    {OPTION_INPUT, "--input", "FILE", "safetensors file of one call's inputs by name; each one starts a call", OFTEN},
+    {OPTION_ZEROS, "--zeros", NULL, "start a call whose inputs are all zeros", OFTEN},
+    {OPTION_RANDOM, "--random", "SEED", "start a call with random inputs: floats from -1 to 1, all else 0 or 1",
+     OFTEN_BARE},
+    {OPTION_SIZE, "--size", "NAME=N", "of inputs that are made: an open size, which is else the least one", OFTEN},
+    {OPTION_OUTPUT, "--output", "FILE", "where to write what the call before it returns", OFTEN},
+    {OPTION_LOAD_STATE, "--load-state", "FILE", "start from a saved state", ONCE},
+    {OPTION_STATE_SIZE, "--state-size", "STATE.DIM=N", "size of a dimension that a network's state leaves open", OFTEN},
+    {OPTION_SAVE_STATE, "--save-state", "FILE", "write all buffers as of the last call that succeeded", ONCE},
+    {OPTION_STATS, "--stats", NULL, "print one JSON object a call: seconds, and bytes read, written and copied", ONCE},
     COMPILE_OPTIONS,
     DEVICE_OPTION,
     HELP_OPTION,
@@ -21,7 +27,9 @@ static const option options[] = {
 
 typedef struct call {
     int number;
-    const char *input_path, *output_path; /* output_path NULL: nothing is written */
+    const char *input_path;  /* where the inputs are from: a file, or "--zeros" */
+    made_inputs *made;       /* NULL: they are read from the file */
+    const char *output_path; /* NULL: nothing is written */
     bool prints_stats;
 } call;
 
@@ -88,7 +96,8 @@ static int make_call(const session *session, const call *call) {
     tensor_list inputs;
     insitu_diag diag;
     insitu_diag_init(&diag);
-    int code = safetensors_read(call->input_path, &inputs);
+    int code = call->made ? make_inputs(call->made, session->source.engine, &inputs)
+                          : read_named_tensors(call->input_path, &inputs);
     for (size_t i = 0; code == DONE && i < inputs.count; i++)
         code = session_lay_out(session, inputs.items[i].name, &inputs.items[i].tensor);
     if (code == DONE) code = session_call(session, call->number, call->input_path, &inputs);
@@ -99,40 +108,56 @@ static int make_call(const session *session, const call *call) {
     return code;
 }
 
+static bool starts_call(option_id id) { return id == OPTION_INPUT || id == OPTION_ZEROS || id == OPTION_RANDOM; }
+
+/* The output that belongs to the call that the option at index starts; NULL. */
+static const char *output_of(const arguments *arguments, size_t index) {
+    for (size_t i = index + 1; i < arguments->option_count; i++) {
+        const given_option *given = &arguments->options[i];
+        if (starts_call(given->option->id)) break;
+        if (given->option->id == OPTION_OUTPUT) return given->value;
+    }
+    return NULL;
+}
+
 /* Makes the calls in order, up to the first that fails. */
 static int make_calls(const session *session, const arguments *arguments) {
     call call = {.number = -1, .prints_stats = argument_value(arguments, OPTION_STATS) != NULL};
+    made_inputs made = {
+        .random_state = arguments->seed, .sizes = arguments->sizes, .size_count = arguments->size_count};
     for (size_t i = 0; i < arguments->option_count; i++) {
         const given_option *given = &arguments->options[i];
-        if (given->option->id != OPTION_INPUT) continue;
+        if (!starts_call(given->option->id)) continue;
+        bool is_file = given->option->id == OPTION_INPUT;
         call.number++;
-        call.input_path = given->value;
-        call.output_path = NULL;
-        for (size_t next = i + 1; next < arguments->option_count; next++) {
-            if (arguments->options[next].option->id == OPTION_INPUT) break;
-            if (arguments->options[next].option->id == OPTION_OUTPUT) call.output_path = arguments->options[next].value;
-        }
+        call.input_path = is_file ? given->value : given->option->name;
+        call.made = is_file ? NULL : &made;
+        call.output_path = output_of(arguments, i);
+        made.is_random = given->option->id == OPTION_RANDOM;
         int code = make_call(session, &call);
         if (code != DONE) return code;
     }
     return DONE;
 }
 
-static int check_pairs(const command *command, const arguments *arguments) {
-    size_t inputs = 0;
+static int check_calls(const command *command, const arguments *arguments) {
+    size_t calls = 0, made = 0;
     bool may_have_output = false;
     for (size_t i = 0; i < arguments->option_count; i++) {
         const given_option *given = &arguments->options[i];
-        if (given->option->id == OPTION_INPUT) {
-            inputs++;
+        if (starts_call(given->option->id)) {
+            calls++;
+            made += given->option->id != OPTION_INPUT;
             may_have_output = true;
         }
         if (given->option->id != OPTION_OUTPUT) continue;
         if (!may_have_output)
-            return usage_error(command, "'--output %s' has no --input of its own before it", given->value);
+            return usage_error(command, "'--output %s' has no --input, --zeros or --random of its own before it",
+                               given->value);
         may_have_output = false;
     }
-    return inputs ? DONE : usage_error(command, "option '--input' is missing");
+    if (arguments->size_count && !made) return usage_error(command, "option '--size' needs '--zeros' or '--random'");
+    return calls ? DONE : usage_error(command, "option '--input' is missing (or '--zeros', or '--random')");
 }
 
 /* ---- the command ---- */
@@ -140,10 +165,12 @@ static int check_pairs(const command *command, const arguments *arguments) {
 /* Every buffer of the module: the states as they are now, and the buffers that the program does not write. */
 static int save_state(const insitu_state *state, const char *path) {
     insitu_diag diag;
+    written_file file;
     insitu_diag_init(&diag);
-    int code = insitu_state_save_all(state, path, &diag) == INSITU_OK ? DONE : report_failure(NULL, &diag);
+    int code = written_begin(path, &file);
+    if (code == DONE && insitu_state_save_all(state, file.path, &diag) != INSITU_OK) code = report_failure(NULL, &diag);
     insitu_diag_release(&diag);
-    return code;
+    return written_end(&file, code);
 }
 
 static int run_session(const session *session, const arguments *arguments) {
@@ -154,23 +181,14 @@ static int run_session(const session *session, const arguments *arguments) {
     return code == DONE ? save_code : code;
 }
 
-/* The program stays mapped: what is written must not be its own file. */
-static int check_written(const command *command, const arguments *arguments) {
-    for (size_t i = 0; i < arguments->option_count; i++) {
-        const given_option *given = &arguments->options[i];
-        bool is_written = given->option->id == OPTION_OUTPUT || given->option->id == OPTION_SAVE_STATE;
-        if (is_written && is_same_file(arguments->file, given->value))
-            return usage_error(command, "'%s %s' is the program itself", given->option->name, given->value);
-    }
-    return DONE;
-}
-
 static int check_file(const command *command, const arguments *arguments) {
     static const option_id of_programs[] = {OPTION_STRICT, OPTION_NO_INPLACE, OPTION_KEEP_VALUES, OPTION_MUTATED_INPUT,
                                             OPTION_STATE,  OPTION_BOUNDS,     OPTION_CACHE};
+    const char *path = readable_path(arguments->file);
+    if (!path) return FAILED;
     for (size_t i = 0; i < sizeof(of_programs) / sizeof(of_programs[0]); i++) {
         const char *name = argument_value(arguments, of_programs[i]);
-        if (name && !is_program_file(arguments->file))
+        if (name && !is_program_file(path))
             return usage_error(command, "option '%s' is for a .pt2 program, and '%s' is not one", name,
                                arguments->file);
     }
@@ -184,10 +202,10 @@ int command_run(const command *command, int argc, char **argv) {
         return code;
     insitu_compile_options compile_options;
     session session = {0};
-    code = check_pairs(command, &arguments);
+    code = check_calls(command, &arguments);
     arguments_compile_options(&arguments, &compile_options);
+    if (code == DONE) code = check_written_files(command, &arguments);
     if (code == DONE) code = check_file(command, &arguments);
-    if (code == DONE) code = check_written(command, &arguments);
     const state_start start = {.load_path = argument_value(&arguments, OPTION_LOAD_STATE),
                                .sizes = arguments.state_sizes,
                                .size_count = arguments.state_size_count};

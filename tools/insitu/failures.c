@@ -16,7 +16,9 @@ static void print_rows(const insitu_diag *diag) {
 
 int report_failure(const char *prefix, const insitu_diag *diag) {
     const char *sentence = diag->message[0] ? diag->message : insitu_status_name(diag->status);
-    if (prefix && strstr(sentence, prefix)) prefix = NULL; /* the sentence names it */
+    char begin[64]; /* of the prefix: a long one is shortened in the sentence */
+    snprintf(begin, sizeof(begin), "%s", prefix ? prefix : "");
+    if (strstr(sentence, begin)) prefix = NULL; /* the sentence names it */
     fprintf(stderr, "insitu: %s%s%s\n", prefix ? prefix : "", prefix ? ": " : "", sentence);
     print_rows(diag);
     return diag->status == INSITU_UNSUPPORTED ? UNSUPPORTED : FAILED;

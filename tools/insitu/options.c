@@ -15,8 +15,12 @@ static void print_help(const command *command, const option *options, size_t cou
     printf("usage: insitu %s %s\n\n%s.\n\noptions:\n", command->name, command->synopsis, command->summary);
     for (size_t i = 0; i < count; i++) {
         char left[64];
-        snprintf(left, sizeof(left), "%s%s%s", options[i].name, options[i].value ? " " : "",
-                 options[i].value ? options[i].value : "");
+        const char *value = options[i].value ? options[i].value : "";
+        snprintf(left, sizeof(left),
+                 options[i].form == OFTEN_BARE ? "%s[=%s]"
+                 : *value                      ? "%s %s"
+                                               : "%s%s",
+                 options[i].name, value);
         printf("  %-22s  %s\n", left, options[i].help);
     }
 }
@@ -68,6 +72,21 @@ static bool read_size(const char *value, insitu_state_size *out_size) {
     return out_size->dim >= 0 && out_size->size >= 0;
 }
 
+/* NAME=N, where the name is an expression, which may have equals signs. */
+static bool read_open_size(const char *value, given_size *out_size) {
+    char *equals = strrchr(value, '=');
+    if (!equals || equals == value) return false;
+    *equals = 0;
+    *out_size = (given_size){value, read_index(equals + 1)};
+    return out_size->size >= 0;
+}
+
+static bool read_seed(const char *value, uint64_t *out_seed) {
+    size_t size = value ? strlen(value) : 0;
+    *out_seed = size ? strtoull(value, NULL, 10) : 0;
+    return !value || (size && size < 20 && strspn(value, "0123456789") == size);
+}
+
 /* ---- reading ---- */
 
 typedef struct reader {
@@ -76,6 +95,7 @@ typedef struct reader {
     size_t count;
     int argc, next;
     char **argv;
+    bool options_ended; /* by "--" */
     arguments *arguments;
     int code;
 } reader;
@@ -105,32 +125,58 @@ static bool check_value(reader *reader, const given_option *given) {
         if (read_size(value, &arguments->state_sizes[arguments->state_size_count++])) return true;
         reader->code = usage_error(reader->command, "option '--state-size': STATE.DIM=N is expected");
         return false;
+    case OPTION_SIZE:
+        if (read_open_size(value, &arguments->sizes[arguments->size_count++])) return true;
+        reader->code = usage_error(reader->command, "option '--size': NAME=N is expected");
+        return false;
+    case OPTION_RANDOM:
+        if (read_seed(value, &arguments->seed)) return true;
+        reader->code = usage_error(reader->command, "'--random=%s': a seed of at most 19 digits is expected", value);
+        return false;
     default: return true;
     }
+}
+
+static void unknown_option(reader *reader, const char *name, size_t size) {
+    suggestion suggestion;
+    suggestion_begin(&suggestion, name, size);
+    for (size_t i = 0; i < reader->count; i++) suggestion_try(&suggestion, reader->options[i].name);
+    reader->code = usage_error(reader->command, "unknown option '%.*s'%s%s%s", (int)size, name,
+                               suggestion.best ? "; did you mean '" : "", suggestion.best ? suggestion.best : "",
+                               suggestion.best ? "'?" : "");
+}
+
+/* What follows the option's name; false, having said why, if it has no value where it needs one. */
+static bool take_value(reader *reader, const option *option, const char *equals, given_option *given) {
+    if (!option->value && equals) {
+        reader->code = usage_error(reader->command, "option '%s' takes no value", option->name);
+        return false;
+    }
+    if (equals || !option->value || option->form == OFTEN_BARE) {
+        given->value = equals ? equals + 1 : NULL;
+        return true;
+    }
+    if (reader->next >= reader->argc) {
+        reader->code = usage_error(reader->command, "option '%s' needs a value", option->name);
+        return false;
+    }
+    given->value = reader->argv[reader->next++];
+    return true;
 }
 
 /* One option, its value included; true to go on. */
 static bool read_option(reader *reader, const char *argument) {
     const char *equals = strchr(argument, '=');
     size_t size = equals ? (size_t)(equals - argument) : strlen(argument);
+    if (strcmp(argument, "-h") == 0) argument = "--help", size = strlen(argument);
     const option *option = find_option(reader->options, reader->count, argument, size);
     if (!option) {
-        reader->code = usage_error(reader->command, "unknown option '%.*s'", (int)size, argument);
+        unknown_option(reader, argument, size);
         return false;
     }
     given_option given = {option, NULL};
-    if (!option->value && equals) {
-        reader->code = usage_error(reader->command, "option '%s' takes no value", option->name);
-        return false;
-    }
-    if (option->value) {
-        if (!equals && reader->next >= reader->argc) {
-            reader->code = usage_error(reader->command, "option '%s' needs a value", option->name);
-            return false;
-        }
-        given.value = equals ? equals + 1 : reader->argv[reader->next++];
-    }
-    if (!option->repeats && argument_value(reader->arguments, option->id)) {
+    if (!take_value(reader, option, equals, &given)) return false;
+    if (option->form == ONCE && argument_value(reader->arguments, option->id)) {
         reader->code = usage_error(reader->command, "option '%s' is given twice", option->name);
         return false;
     }
@@ -145,7 +191,8 @@ static bool read_option(reader *reader, const char *argument) {
 
 static bool read_argument(reader *reader) {
     const char *argument = reader->argv[reader->next++];
-    if (argument[0] == '-' && argument[1]) return read_option(reader, argument);
+    if (!reader->options_ended && strcmp(argument, "--") == 0) return reader->options_ended = true;
+    if (!reader->options_ended && argument[0] == '-' && argument[1]) return read_option(reader, argument);
     if (!reader->arguments->file) {
         reader->arguments->file = argument;
         return true;
@@ -158,10 +205,12 @@ bool arguments_read(const command *command, const option *options, size_t count,
                     arguments *out_arguments, int *out_code) {
     *out_arguments = (arguments){.options = calloc((size_t)argc + 1, sizeof(given_option)),
                                  .mutated_inputs = calloc((size_t)argc + 1, sizeof(insitu_mutated_input)),
-                                 .state_sizes = calloc((size_t)argc + 1, sizeof(insitu_state_size))};
+                                 .state_sizes = calloc((size_t)argc + 1, sizeof(insitu_state_size)),
+                                 .sizes = calloc((size_t)argc + 1, sizeof(given_size))};
     reader reader = {
         .command = command, .options = options, .count = count, .argc = argc, .argv = argv, .arguments = out_arguments};
-    bool is_good = out_arguments->options && out_arguments->mutated_inputs && out_arguments->state_sizes;
+    bool is_good =
+        out_arguments->options && out_arguments->mutated_inputs && out_arguments->state_sizes && out_arguments->sizes;
     if (!is_good) reader.code = report_error("out of memory");
     while (is_good && reader.next < argc) is_good = read_argument(&reader);
     if (is_good && !out_arguments->file) {
@@ -177,6 +226,8 @@ void arguments_release(arguments *arguments) {
     free(arguments->options);
     free(arguments->mutated_inputs);
     free(arguments->state_sizes);
+    free(arguments->sizes);
+    arguments->sizes = NULL;
     arguments->options = NULL;
     arguments->mutated_inputs = NULL;
     arguments->state_sizes = NULL;

@@ -4,6 +4,8 @@
 
 #include "tool.h"
 
+#include <stdint.h>
+
 typedef enum option_id {
     OPTION_ATOL,
     OPTION_BOUNDS,
@@ -19,48 +21,61 @@ typedef enum option_id {
     OPTION_NO_INPLACE,
     OPTION_OUTPUT,
     OPTION_PLAN,
+    OPTION_RANDOM,
     OPTION_REFERENCE,
     OPTION_RTOL,
     OPTION_SAVE_STATE,
+    OPTION_SIZE,
     OPTION_STATE,
     OPTION_STATE_SIZE,
     OPTION_STATS,
     OPTION_STRICT,
     OPTION_VALUES,
-    OPTION_VERIFY
+    OPTION_VERIFY,
+    OPTION_ZEROS
 } option_id;
+
+typedef enum option_form {
+    ONCE,
+    OFTEN,     /* may be given several times */
+    OFTEN_BARE /* and its value may be left out: it is given as --name=value alone */
+} option_form;
 
 typedef struct option {
     option_id id;
     const char *name;  /* "--device" */
     const char *value; /* what its value is called in the help; NULL: it takes none */
     const char *help;
-    bool repeats; /* may be given several times */
+    option_form form;
 } option;
 
 /* Rows that several commands have. */
-#define DEVICE_OPTION {OPTION_DEVICE, "--device", "D", "where to run: cpu, the default", false}
-#define HELP_OPTION {OPTION_HELP, "--help", NULL, "print this text", false}
+#define DEVICE_OPTION {OPTION_DEVICE, "--device", "D", "where to run: cpu, the default", ONCE}
+#define HELP_OPTION {OPTION_HELP, "--help", NULL, "print this text; -h serves too", ONCE}
 #define NO_INPLACE_OPTION                                                                                              \
-    {OPTION_NO_INPLACE, "--no-inplace", NULL, "build every new state elsewhere and copy it back, to compare with",     \
-     false}
+    {OPTION_NO_INPLACE, "--no-inplace", NULL, "build every new state elsewhere and copy it back, to compare with", ONCE}
 #define COMPILE_OPTIONS                                                                                                \
-    {OPTION_STRICT, "--strict", NULL, "refuse a program of whose state any byte would be copied", false},              \
+    {OPTION_STRICT, "--strict", NULL, "refuse a program of whose state any byte would be copied", ONCE},               \
         NO_INPLACE_OPTION,                                                                                             \
         {OPTION_MUTATED_INPUT, "--mutated-input", "IN=OUT",                                                            \
-         "output OUT is the new value of input IN (names or indices)", true},                                          \
-        {OPTION_STATE, "--state", "OWNER", "of mutated buffers: owned (default), caller or frozen", false},            \
-        {OPTION_CACHE, "--cache", "DIR", "take the engine from this folder if it was compiled before", false},         \
+         "output OUT is the new value of input IN (names or indices)", OFTEN},                                         \
+        {OPTION_STATE, "--state", "OWNER", "of mutated buffers: owned (default), caller or frozen", ONCE},             \
+        {OPTION_CACHE, "--cache", "DIR", "take the engine from this folder if it was compiled before", ONCE},          \
         {OPTION_BOUNDS, "--bounds", "MODE", "eager (default): rows written past the end are lost; strict: an error",   \
-         false},                                                                                                       \
+         ONCE},                                                                                                        \
     {                                                                                                                  \
-        OPTION_KEEP_VALUES, "--keep-values", NULL, "every tensor of the program is an output too, as node.NAME", false \
+        OPTION_KEEP_VALUES, "--keep-values", NULL, "every tensor of the program is an output too, as node.NAME", ONCE  \
     }
 
 typedef struct given_option {
     const option *option;
-    const char *value; /* NULL if it takes none */
+    const char *value; /* NULL if it takes none, or was left out */
 } given_option;
+
+typedef struct given_size {
+    const char *name;
+    int64_t size;
+} given_size;
 
 typedef struct arguments {
     const char *file; /* the one positional argument */
@@ -70,9 +85,13 @@ typedef struct arguments {
     size_t mutated_input_count;
     insitu_state_size *state_sizes;
     size_t state_size_count;
+    given_size *sizes;
+    size_t size_count;
+    uint64_t seed; /* of the last --random */
 } arguments;
 
-/* Reads a command line of one file and options, in any order; "--name=value" serves too. Returns true if the command has
+/* Reads a command line of one file and options, in any order; "--name=value" serves too, and "--" ends
+ * the options. Returns true if the command has
  * to do its work; else *out_code is the exit code: the help was printed, or a usage error. */
 bool arguments_read(const command *command, const option *options, size_t count, int argc, char **argv,
                     arguments *out_arguments, int *out_code);

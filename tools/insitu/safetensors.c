@@ -66,23 +66,20 @@ typedef struct place { /* of a tensor's elements, from the first one's */
     size_t begin, end;
 } place;
 
-static int read_bytes(const char *path, file_bytes *out) {
-    *out = (file_bytes){.path = path};
+static int read_bytes(const char *shown, const char *path, file_bytes *out) {
+    *out = (file_bytes){.path = shown};
     FILE *file = fopen(path, "rb");
-    if (!file) return report_error("cannot open '%s': %s", path, strerror(errno));
+    if (!file) return report_error("cannot open '%s': %s", shown, strerror(errno));
     struct stat information;
     int code = DONE;
-    if (fstat(fileno(file), &information) != 0)
-        code = report_error("cannot read '%s': %s", path, strerror(errno));
-    else if (!S_ISREG(information.st_mode))
-        code = report_error("'%s' is not a regular file", path);
+    if (fstat(fileno(file), &information) != 0) code = report_error("cannot read '%s': %s", shown, strerror(errno));
     if (code == DONE) {
         out->size = (size_t)information.st_size;
         out->data = malloc(out->size + 1);
         if (!out->data)
-            code = report_error("out of memory for '%s'", path);
+            code = report_error("out of memory for '%s'", shown);
         else if (fread(out->data, 1, out->size, file) != out->size)
-            code = report_error("cannot read '%s': %s", path, ferror(file) ? strerror(errno) : "it became shorter");
+            code = report_error("cannot read '%s': %s", shown, ferror(file) ? strerror(errno) : "it became shorter");
     }
     fclose(file);
     return code;
@@ -219,11 +216,11 @@ static int read_tensors(const file_bytes *file, json_t *header, tensor_list *ten
     return code;
 }
 
-int safetensors_read(const char *path, tensor_list *out_tensors) {
+int safetensors_read(const char *shown, const char *path, tensor_list *out_tensors) {
     *out_tensors = (tensor_list){0};
     file_bytes file;
     json_t *header = NULL;
-    int code = read_bytes(path, &file);
+    int code = read_bytes(shown, path, &file);
     if (code == DONE) code = read_header(&file, &header);
     if (code == DONE) code = read_tensors(&file, header, out_tensors);
     json_decref(header);

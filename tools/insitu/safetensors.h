@@ -19,8 +19,9 @@ typedef struct tensor_list {
     size_t count, capacity;
 } tensor_list;
 
-/* Reads a whole file into memory of the list's own. Returns an exit code, having said why. */
-int safetensors_read(const char *path, tensor_list *out_tensors);
+/* Reads a whole file into memory of the list's own. Returns an exit code, having said why of the file that the user calls
+ * shown. */
+int safetensors_read(const char *shown, const char *path, tensor_list *out_tensors);
 /* Frees what safetensors_read made. */
 void tensors_release(tensor_list *tensors);
 /* Moves a dense tensor that was read from a file into memory where it has the strides, which are not negative. Returns an

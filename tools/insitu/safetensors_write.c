@@ -1,12 +1,13 @@
 /* Writing safetensors files. Elements go out in row-major order, whatever the tensor's strides. */
 #include "safetensors.h"
 
-#include <errno.h>
-#include <inttypes.h>
+#include "paths.h"
+
+#include "base/whole_file.h"
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_DIMENSIONS = 64 };
 
@@ -47,18 +48,13 @@ static char *header_text(const tensor_list *tensors) {
     return result;
 }
 
-static void write_row_major(FILE *file, const insitu_tensor *tensor) {
+/* Copies a tensor's elements in row-major order. */
+static void copy_row_major(const insitu_tensor *tensor, char *to) {
     size_t item = tensor->dtype.bits / 8u;
     const char *data = (const char *)tensor->data + tensor->byte_offset;
-    int64_t bytes = tensor_bytes(tensor);
-    if (bytes == 0) return;
-    if (!tensor->strides) {
-        fwrite(data, 1, (size_t)bytes, file);
-        return;
-    }
     int64_t index[MAX_DIMENSIONS] = {0}, place = 0;
-    for (;;) {
-        fwrite(data + place * (int64_t)item, item, 1, file);
+    for (;; to += item) {
+        memcpy(to, data + place * (int64_t)item, item);
         int32_t dim = tensor->ndim;
         while (dim-- > 0) {
             place += tensor->strides[dim];
@@ -70,25 +66,41 @@ static void write_row_major(FILE *file, const insitu_tensor *tensor) {
     }
 }
 
-/* 0, or the number of an error. */
-static int write_elements(FILE *file, const char *header, const tensor_list *tensors) {
-    uint64_t size = strlen(header);
-    unsigned char length[8];
-    for (int i = 0; i < 8; i++) length[i] = (unsigned char)(size >> (8 * i));
-    errno = 0;
-    fwrite(length, sizeof(length), 1, file);
-    fwrite(header, 1, (size_t)size, file);
-    for (size_t i = 0; i < tensors->count; i++) write_row_major(file, &tensors->items[i].tensor);
-    if (fflush(file) == 0 && !ferror(file)) return 0;
-    return errno ? errno : EIO;
+/* The tensor's elements as they go out: its own memory, or *out_copy, which the caller frees. False if memory is short. */
+static bool element_part(const insitu_tensor *tensor, file_part *out_part, void **out_copy) {
+    *out_part = (file_part){(const char *)tensor->data + tensor->byte_offset, (size_t)tensor_bytes(tensor)};
+    if (!tensor->strides || !out_part->size) return true;
+    out_part->data = *out_copy = malloc(out_part->size);
+    if (!*out_copy) return false;
+    copy_row_major(tensor, *out_copy);
+    return true;
+}
+
+static int write_parts(const char *path, const file_part *parts, size_t count) {
+    int error =
+        is_standard(path) ? descriptor_write(STDOUT_FILENO, parts, count) : whole_file_write(path, parts, count);
+    return error ? report_error("cannot write '%s': %s", path, strerror(error)) : DONE;
 }
 
 static int write_file(const char *path, const char *header, const tensor_list *tensors) {
-    FILE *file = fopen(path, "wb");
-    if (!file) return report_error("cannot write '%s': %s", path, strerror(errno));
-    int error = write_elements(file, header, tensors);
-    if (fclose(file) != 0 && !error) error = errno;
-    return error ? report_error("cannot write '%s': %s", path, strerror(error)) : DONE;
+    size_t count = tensors->count + 2;
+    file_part *parts = calloc(count, sizeof(*parts));
+    void **copies = calloc(count, sizeof(*copies));
+    uint64_t size = strlen(header);
+    unsigned char length[8];
+    for (int i = 0; i < 8; i++) length[i] = (unsigned char)(size >> (8 * i));
+    bool is_whole = parts && copies;
+    if (is_whole) {
+        parts[0] = (file_part){length, sizeof(length)};
+        parts[1] = (file_part){header, (size_t)size};
+    }
+    for (size_t i = 2; is_whole && i < count; i++)
+        is_whole = element_part(&tensors->items[i - 2].tensor, &parts[i], &copies[i]);
+    int code = is_whole ? write_parts(path, parts, count) : report_error("out of memory for '%s'", path);
+    for (size_t i = 0; copies && i < count; i++) free(copies[i]);
+    free(copies);
+    free(parts);
+    return code;
 }
 
 int safetensors_write(const char *path, const tensor_list *tensors) {

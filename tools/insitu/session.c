@@ -1,6 +1,9 @@
 /* Opening what a command calls, and giving it the inputs of a file by name. */
 #include "session.h"
 
+#include "file_kind.h"
+#include "paths.h"
+
 #include <stdio.h>
 
 static int open_state(session *session, const state_start *start, insitu_diag *diag) {
@@ -8,9 +11,12 @@ static int open_state(session *session, const state_start *start, insitu_diag *d
             INSITU_OK ||
         insitu_context_create(session->source.engine, &session->context, diag) != INSITU_OK)
         return report_failure(NULL, diag);
-    if (start->load_path && insitu_state_load(session->state, start->load_path, diag) != INSITU_OK)
-        return report_failure(start->load_path, diag);
-    return DONE;
+    if (!start->load_path) return DONE;
+    const char *path = readable_path(start->load_path);
+    int code = path ? check_kind(start->load_path, path, EXPECT_TENSORS) : FAILED;
+    if (code == DONE && insitu_state_load(session->state, path, diag) != INSITU_OK)
+        code = report_failure(start->load_path, diag);
+    return code;
 }
 
 int session_open(const char *path, const insitu_compile_options *options, const state_start *start,
@@ -82,4 +88,11 @@ int session_call(const session *session, int number, const char *input_path, con
         code = call_failure(number, &diag);
     insitu_diag_release(&diag);
     return code;
+}
+
+int read_named_tensors(const char *shown, tensor_list *out_tensors) {
+    *out_tensors = (tensor_list){0};
+    const char *path = readable_path(shown);
+    int code = path ? check_kind(shown, path, EXPECT_TENSORS) : FAILED;
+    return code == DONE ? safetensors_read(shown, path, out_tensors) : code;
 }

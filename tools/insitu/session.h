@@ -28,6 +28,9 @@ int session_lay_out(const session *session, const char *name, insitu_tensor *ten
 /* Makes the number-th call on inputs that came from the file input_path: each must be an input's, and each input there.
  * They must stay while the call's outputs are read. */
 int session_call(const session *session, int number, const char *input_path, const tensor_list *inputs);
+/* Reads a safetensors file or a pipe that the user has named; tensors_release in any case. Returns an exit code, having said
+ * why. */
+int read_named_tensors(const char *shown, tensor_list *out_tensors);
 /* report_failure of a call. */
 int call_failure(int number, const insitu_diag *diag);
 /* An input or output that is None and is left out of files. */

@@ -32,6 +32,18 @@ int usage_error(const command *command, const char *format, ...) __attribute__((
 /* Writes out what is buffered for stdout: DONE, or FAILED with a sentence. */
 int finish_output(void);
 
+/* ---- suggestions ---- */
+
+typedef struct suggestion {
+    const char *word; /* the wrong one */
+    size_t size;
+    const char *best; /* NULL: none is near */
+    int distance;
+} suggestion;
+void suggestion_begin(suggestion *suggestion, const char *word, size_t size);
+/* Keeps the known word if it is nearer than those before it. */
+void suggestion_try(suggestion *suggestion, const char *known);
+
 /* ---- progress ---- */
 
 /* Between the two, a terminal on stderr shows what is being done and for how many seconds; nothing in the first one. */
@@ -44,10 +56,6 @@ typedef struct engine_source {
     insitu_program *program; /* NULL: the engine was loaded from an engine file */
     insitu_engine *engine;
 } engine_source;
-/* True if the file holds a .pt2 program, judged by its first bytes, else by its name. */
-bool is_program_file(const char *path);
-/* True if both name one file, which may have several names. */
-bool is_same_file(const char *path, const char *other);
 /* Compiles a program, or loads an engine; options and load_options are for one of them each. Returns an exit code; what
  * was opened is closed by engine_source_close in any case. */
 int engine_source_open(const char *path, const insitu_compile_options *options, const insitu_load_options *load_options,
