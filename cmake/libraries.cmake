@@ -6,6 +6,7 @@ set(INSITU_ROOMS ${INSITU_RUNTIME_ROOMS} engine_write archive graph passes netwo
 function(insitu_library name)
     cmake_parse_arguments(ARG "" "" "NEEDS;ROOMS" ${ARGN})
     insitu_room_objects(objects ${ARG_ROOMS})
+    insitu_room_targets(rooms ${ARG_ROOMS})
 
     add_library(${name} SHARED ${objects})
     target_link_libraries(${name} PRIVATE ${ARG_NEEDS})
@@ -16,16 +17,20 @@ function(insitu_library name)
     endif()
 
     # One relinked object whose hidden symbols are made local: internal names can't clash with a program's own.
+    # It depends on the rooms, not on their objects, which the rules of Make for this folder don't know.
     set(relinked ${CMAKE_CURRENT_BINARY_DIR}/${name}_relinked.o)
+    get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+    if(is_multi_config)
+        set(relinked ${CMAKE_CURRENT_BINARY_DIR}/${name}_relinked_$<CONFIG>.o)
+    endif()
     add_custom_command(
         OUTPUT ${relinked}
         COMMAND ${CMAKE_LINKER} -r -o ${relinked} ${objects}
         COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${relinked}
-        DEPENDS ${objects}
+        DEPENDS ${rooms}
         COMMAND_EXPAND_LISTS VERBATIM
         COMMENT "Relinking ${name} with local internal symbols")
     add_library(${name}_static STATIC ${relinked})
-    set_source_files_properties(${relinked} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
     set_target_properties(${name}_static PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME ${name})
     target_link_libraries(${name}_static PUBLIC ${ARG_NEEDS})
 
@@ -37,3 +42,9 @@ endfunction()
 
 insitu_library(insitu_runtime NEEDS insitu_runtime_needs ROOMS ${INSITU_RUNTIME_ROOMS})
 insitu_library(insitu NEEDS insitu_runtime_needs insitu_compiler_needs ROOMS ${INSITU_ROOMS})
+
+# The names that find_package gives, for projects that have Insitu as a folder of theirs.
+add_library(insitu::insitu ALIAS insitu)
+add_library(insitu::insitu_static ALIAS insitu_static)
+add_library(insitu::runtime ALIAS insitu_runtime)
+add_library(insitu::runtime_static ALIAS insitu_runtime_static)

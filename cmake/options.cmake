@@ -1,7 +1,14 @@
 # Options, and the flags that every target of the project is compiled with.
-option(INSITU_BUILD_TESTS "Build the tests (needs cmocka and a C++ compiler)" ${PROJECT_IS_TOP_LEVEL})
+if(PROJECT_IS_TOP_LEVEL)
+    set(INSITU_BUILD_TESTS_DEFAULT AUTO)
+else()
+    set(INSITU_BUILD_TESTS_DEFAULT OFF)
+endif()
+set(INSITU_BUILD_TESTS ${INSITU_BUILD_TESTS_DEFAULT} CACHE STRING
+    "Build the tests: ON, OFF, or AUTO: if what they need is there (cmocka, a C++ compiler, Python 3)")
+option(INSITU_INSTALL "Install the libraries, the command, headers and documents" ${PROJECT_IS_TOP_LEVEL})
 option(INSITU_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
-option(INSITU_WARNINGS_AS_ERRORS "Treat warnings as errors" ON)
+option(INSITU_WARNINGS_AS_ERRORS "Treat warnings as errors (scripts/check does)" OFF)
 option(INSITU_FUZZ "Build the libFuzzer programs of tests/fuzz (needs clang)" OFF)
 set(INSITU_SANITIZE "" CACHE STRING "Sanitizers to build with, comma separated: address,undefined or thread")
 

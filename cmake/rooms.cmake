@@ -13,6 +13,17 @@ function(insitu_room name)
     target_compile_definitions(room_${name} PRIVATE INSITU_HAVE_DNNL=${INSITU_HAVE_DNNL})
 endfunction()
 
+# insitu_room_targets(<variable> <name>...): the named rooms' targets.
+function(insitu_room_targets variable)
+    set(targets)
+    foreach(name IN LISTS ARGN)
+        if(TARGET room_${name})
+            list(APPEND targets room_${name})
+        endif()
+    endforeach()
+    set(${variable} ${targets} PARENT_SCOPE)
+endfunction()
+
 # insitu_room_objects(<variable> <name>...): the object files of the named rooms.
 function(insitu_room_objects variable)
     set(objects)

@@ -9,6 +9,8 @@
  *   - continues from the state saved to STATE_FILE and loaded again, which must give the first tokens once more. */
 #include <insitu/insitu.h>
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,9 +178,17 @@ static insitu_status decode(const decoder *decoder, const int64_t *prompt, int64
     return is_same ? INSITU_OK : INSITU_INTERNAL;
 }
 
+/* True if the whole text is a number from least to most. */
+static bool read_number(const char *text, int64_t least, int64_t most, int64_t *out) {
+    char *end = NULL;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    return end != text && !*end && !errno && text[strspn(text, "-0123456789")] == 0 && *out >= least && *out <= most;
+}
+
 int main(int argc, char **argv) {
-    int64_t count = argc > 4 ? strtoll(argv[3], NULL, 10) : 0, prompt_count = argc - 4;
-    if (count < 1 || count > 1 << 20) {
+    int64_t count = 0, prompt_count = argc - 4;
+    if (argc < 5 || !read_number(argv[3], 1, 1 << 20, &count)) {
         fprintf(stderr, "usage: decode PROGRAM STATE_FILE COUNT TOKEN...\n");
         return 2;
     }
@@ -186,7 +196,12 @@ int main(int argc, char **argv) {
     if (!numbers) return 1;
     continuations all = {.tokens = numbers, .second = numbers + count, .again = numbers + 2 * count, .count = count};
     int64_t *prompt = numbers + 3 * count;
-    for (int64_t i = 0; i < prompt_count; i++) prompt[i] = strtoll(argv[4 + i], NULL, 10);
+    for (int64_t i = 0; i < prompt_count; i++) {
+        if (read_number(argv[4 + i], 0, INT64_MAX, &prompt[i])) continue;
+        fprintf(stderr, "decode: '%s' is no token: a number from 0 is expected\n", argv[4 + i]);
+        free(numbers);
+        return 2;
+    }
 
     insitu_diag diag;
     insitu_diag_init(&diag);

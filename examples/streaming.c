@@ -213,7 +213,7 @@ int main(int argc, char **argv) {
     char *end = NULL;
     errno = 0;
     long long chunk = argc == 5 ? strtoll(argv[4], &end, 10) : 0;
-    if (chunk < 1 || chunk > 1 << 20 || *end || errno) {
+    if (chunk < 1 || chunk > 1 << 20 || *end || errno || strspn(argv[4], "0123456789") != strlen(argv[4])) {
         fprintf(stderr, "usage: streaming PROGRAM INPUT.wav OUTPUT.wav CHUNK\n");
         return 2;
     }

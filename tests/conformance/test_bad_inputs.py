@@ -173,12 +173,10 @@ class Files(Case):
         return self.header(b'{"x":{"dtype":"%s","shape":%s,"data_offsets":%s}}' % (dtype, shape, offsets), body)
 
     def test_malformed(self):
-        self.refused(b"", "it has fewer than 8 bytes")
-        self.refused(b"\0" * 7, "it has fewer than 8 bytes")
-        self.refused(b"\xff" * 8, "its header is longer than the file")
+        self.refused((1000).to_bytes(8, "little") + b"{", "its header is longer than the file")
         self.refused(self.header(b"{"), "its header is not JSON")
-        self.refused(self.header(b"[]"), "its header is not a JSON object")
-        self.refused(self.header(b"[" * 5000), "its header is not JSON")
+        self.refused(self.header(b" []"), "its header is not a JSON object")
+        self.refused(self.header(b" " + b"[" * 5000), "its header is not JSON")
         self.refused(self.header(b'{"__metadata__":1}'), "its __metadata__ is not an object")
         self.refused(self.header(b'{"__metadata__":{"a":1}}'), "its __metadata__ holds more than strings")
         self.refused(self.header(b'{"x":1}'), "tensor 'x' has no string 'dtype'")

@@ -3,12 +3,14 @@ import array
 import json
 import os
 import pathlib
+import resource
+import signal
 import subprocess
 import tempfile
 import unittest
 
 import tensors
-from command import HERE, Run, calls_of, inputs_of, insitu, is_sentence, must, program, stored
+from command import HERE, INSITU, Run, calls_of, inputs_of, insitu, is_sentence, must, program, stored
 
 COMMANDS = ("compile", "run", "explain", "inspect", "compare")
 
@@ -104,6 +106,245 @@ class Usage(Case):
         self.assertEqual((self.folder / "a").read_bytes(), (self.folder / "b").read_bytes())
 
 
+    def test_other_forms_of_help(self):
+        text = must("--help").stdout
+        for words in (("-h",), ("help",), ("help", "help")):
+            self.assertEqual(must(*words).stdout, text)
+        self.assertEqual(must("-V").stdout, must("--version").stdout)
+        for name in COMMANDS:
+            for words in (("help", name), (name, "-h"), (name, "x", "-h")):
+                self.assertEqual(must(*words).stdout, must(name, "--help").stdout)
+
+    def test_suggestions(self):
+        source = program("rolled")
+        for wrong, meant in (("complie", "compile"), ("rn", "run"), ("explian", "explain"), ("inspct", "inspect"), ("--verison", "--version"),
+                             ("comp", "compile"), ("hlep", "help")):
+            self.assertIn(f"unknown command '{wrong}'; did you mean '{meant}'?", self.wrong(wrong))
+        for name, wrong, meant in (("run", "--inptu", "--input"), ("run", "--save-sate", "--save-state"), ("compile", "--no-in-place", "--no-inplace"),
+                                   ("explain", "--jsn", "--json"), ("inspect", "--hash", "--hashes"), ("compare", "--refernce=x", "--reference")):
+            self.assertIn(f"unknown option '{wrong.split('=')[0]}'; did you mean '{meant}'?", self.wrong(name, source, wrong))
+        self.assertNotIn("did you mean", self.wrong("xyzzy"))
+        self.assertNotIn("did you mean", self.wrong("run", source, "--xyzzy"))
+
+    def test_end_of_options(self):
+        copy = self.folder / "--json"
+        copy.write_bytes(program("rolled").read_bytes())
+        self.assertEqual(must("explain", "--", "--json", folder=self.folder).stdout, must("explain", copy).stdout)
+
+    def test_two_files_that_are_one(self):
+        """By different spellings, links and hard links, whether the file is there or would be made; nothing is run or written."""
+        source, engine = program("rolled"), self.engine("rolled")
+        inputs, there = self.folder / "in", self.folder / "there"
+        tensors.write(inputs, self.calls("rolled")[0])
+        tensors.write(there, {})
+        (self.folder / "second").hardlink_to(there)
+        (self.folder / "link").symlink_to(there)
+        (self.folder / "in_link").symlink_to("in")
+        (self.folder / "to_new").symlink_to("new")
+        (self.folder / "folder").symlink_to(self.folder)
+        new = self.folder / "new"
+        same = [(new, new), (new, self.folder / "." / "new"), (new, self.folder / "folder" / "new"), (new, self.folder / "to_new"),
+                (there, self.folder / "second"), (there, self.folder / "link"), (self.folder / "link", self.folder / "second"),
+                (there, self.folder / "folder" / "there"), ("-", "-")]
+        before = {path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}
+        for first, second in same:
+            for pair in ((first, second), (second, first)):
+                for calls in (("--zeros", "--output", pair[0], "--zeros", "--output", pair[1]),
+                              ("--zeros", "--output", pair[0], "--save-state", pair[1])):
+                    self.wrong("run", engine, *calls, word="are one file, which would be overwritten")
+        for path in (inputs, self.folder / "in_link", self.folder / "." / "in"):
+            for calls in (("--input", inputs, "--output", path), ("--zeros", "--output", path, "--input", inputs), ("--input", inputs, "--save-state", path)):
+                self.wrong("run", engine, *calls, word="are one file, which would be overwritten")
+        self.wrong("run", engine, "--zeros", "--output", there, "--load-state", there, word="are one file")
+        self.wrong("run", engine, "--zeros", "--output", engine, word="is the program itself")
+        self.wrong("compile", source, "-o", source, word="is the program itself")
+        self.assertEqual({path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}, before)
+        must("run", engine, "--zeros", "--save-state", new)
+        must("run", engine, "--zeros", "--load-state", new, "--save-state", new)
+        must("run", engine, "--zeros", "--output", "/dev/null", "--zeros", "--output", "/dev/null")
+
+
+class Pipes(Case):
+    """`-` and pipes, as input and as output of each command that reads or writes a file."""
+
+    def piped(self, *arguments, data=b""):
+        done = subprocess.run([INSITU, *map(str, arguments)], input=data, capture_output=True, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), arguments)
+        return done.stdout
+
+    def test_programs_and_engines(self):
+        source, engine = program("rolled"), self.engine("rolled")
+        for path in ("-", "/dev/stdin"):
+            self.assertEqual(self.piped("compile", path, "-o", "-", data=source.read_bytes()), engine.read_bytes())
+            for file in (source, engine):
+                for verb in (("explain",), ("inspect", "--json"), ("inspect",)):
+                    self.assertEqual(self.piped(*verb, path, data=file.read_bytes()).decode(), must(*verb, file).stdout)
+        values = HERE.parent / "data" / "rolled.train.values0.safetensors"
+        for file, reference in ((source, "-"), ("-", values)):
+            data = values.read_bytes() if reference == "-" else source.read_bytes()
+            self.assertIn(b"values are equal", self.piped("compare", file, "--reference", reference, data=data))
+
+    def test_a_named_pipe(self):
+        engine, fifo = self.engine("rolled"), self.folder / "fifo"
+        os.mkfifo(fifo)
+        with subprocess.Popen(["sh", "-c", 'cat "$1" >"$2"', "sh", engine, fifo]):
+            self.assertEqual(must("explain", fifo).stdout, must("explain", engine).stdout)
+
+    def test_inputs_outputs_and_states(self):
+        engine, inputs, out, state = self.engine("rolled"), *(self.folder / name for name in ("in", "out", "state"))
+        tensors.write(inputs, self.calls("rolled")[0])
+        must("run", engine, "--input", inputs, "--output", out, "--save-state", state)
+        data = inputs.read_bytes()
+        self.assertEqual(self.piped("run", engine, "--input", "-", "--output", "-", data=data), out.read_bytes())
+        self.assertEqual(self.piped("run", engine, "--input", "-", "--save-state", "-", data=data), state.read_bytes())
+        must("run", engine, "--load-state", state, "--input", inputs, "--output", out)
+        self.assertEqual(self.piped("run", engine, "--load-state", "-", "--input", inputs, "--output", "-", data=state.read_bytes()), out.read_bytes())
+        with open(self.folder / "redirected", "wb") as file:
+            file.write(b"before")
+            file.flush()
+            subprocess.run([INSITU, "run", engine, "--load-state", state, "--input", inputs, "--output", "-"], stdout=file, check=True)
+        self.assertEqual((self.folder / "redirected").read_bytes(), b"before" + out.read_bytes())
+        self.assertFalse(pathlib.Path("-").exists())
+
+
+class Kinds(Case):
+    """What is neither program nor engine nor tensors: the sentence says what it is, and what was expected."""
+
+    def test_kinds(self):
+        import zipfile
+        engine, source = self.engine("rolled"), program("rolled")
+        inputs = self.folder / "tensors"
+        tensors.write(inputs, self.calls("rolled")[0])
+        files = {"empty": b"", "text": b"hello\n", "text.pt2": b"import torch\n" * 50, "other": bytes(range(256)), "short": b"\0\1",
+                 "cut.insitu": engine.read_bytes()[:-100], "cut_head.insitu": engine.read_bytes()[:200], "cut.pt2": source.read_bytes()[:2000]}
+        for name, data in files.items():
+            (self.folder / name).write_bytes(data)
+        with zipfile.ZipFile(self.folder / "archive.zip", "w") as archive:
+            archive.writestr("a.txt", "hi")
+        (self.folder / "sub").mkdir()
+        names = {"empty": "an empty file", "text": "a text file", "text.pt2": "a text file", "other": "a file of another kind",
+                 "short": "a file of another kind", "sub": "a folder", "tensors": "a safetensors file", "archive.zip": "a zip file",
+                 "cut.pt2": "a zip file", "cut.insitu": "an engine file", "cut_head.insitu": "an engine file"}
+        x = self.folder / "x"
+        uses = [(("compile", None, "-o", x), ".pt2 program"), (("compare", None, "--reference", inputs), ".pt2 program"),
+                (("explain", None), "engine file (insitu compile) is expected"), (("inspect", None), "is expected"),
+                (("run", None, "--zeros"), "engine file (insitu compile) is expected"),
+                (("run", engine, "--input", None), "safetensors file of tensors"), (("run", engine, "--zeros", "--load-state", None), "safetensors file of tensors"),
+                (("compare", source, "--reference", None), "safetensors file of tensors")]
+        for name, kind in names.items():
+            for words, expected in uses:
+                if name == "tensors" and expected.startswith("safetensors"):
+                    continue
+                with self.subTest(file=name, use=words):
+                    path = self.folder / name
+                    done = insitu(*[path if word is None else word for word in words])
+                    self.assertIn(done.returncode, (1, 2), done.stderr)
+                    self.assertTrue(is_sentence(done.stderr), done.stderr)
+                    self.assertIn(name, done.stderr)
+                    is_near = ".zip" in name or "cut" in name or name == "tensors"
+                    if not is_near:
+                        self.assertIn(f"is {kind}; ", done.stderr)
+                        self.assertIn(expected, done.stderr)
+        self.assertFalse(x.exists())
+
+    def test_an_engine_of_a_programs_name(self):
+        engine, path = self.engine("rolled"), self.folder / "engine.pt2"
+        path.write_bytes(engine.read_bytes())
+        self.assertEqual(must("explain", path).stdout, must("explain", engine).stdout)
+
+    def test_long_paths(self):
+        """The reason is there, and the end of the path."""
+        for path in ("dir/" * 300 + "x", "d" * 300, "dir/" * 1000 + "x"):
+            for words in (("explain", path), ("compile", path, "-o", "x"), ("run", program("rolled"), "--input", path), ("run", program("rolled"), "--zeros", "--load-state", path),
+                          ("compile", program("rolled"), "-o", path), ("run", program("rolled"), "--zeros", "--output", path), ("run", program("rolled"), "--zeros", "--save-state", path)):
+                done = insitu(*words, folder=self.folder)
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, r"No such file or directory|File name too long", words)
+                self.assertIn(path[-40:], done.stderr)
+
+
+class Killed(Case):
+    """A command that dies while it writes leaves nothing, and its names may be as long as any."""
+
+    def test_killed_while_writing(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        for old in (False, True):
+            out = self.folder / "out"
+            if old:
+                out.write_bytes(b"old")
+            for words in (("compile", program("decoder"), "-o", out), ("run", program("decoder"), "--zeros", "--output", out, "--keep-values"),
+                          ("run", program("decoder"), "--zeros", "--save-state", out), ("compile", program("decoder"), "-o", "/dev/null", "--cache", self.folder / "cache")):
+                done = subprocess.run([INSITU, *map(str, words)], capture_output=True, preexec_fn=limit)
+                self.assertEqual(done.returncode, -signal.SIGXFSZ, words)
+                self.assertEqual([path.name for path in self.folder.rglob("*") if path.is_file()], ["out"] * old)
+                self.assertTrue(not old or out.read_bytes() == b"old")
+
+    def test_long_names(self):
+        for size in (243, 250, 255):
+            for words in (("compile", program("rolled"), "-o"), ("run", program("rolled"), "--zeros", "--output"), ("run", program("rolled"), "--zeros", "--save-state")):
+                path = self.folder / ("n" * size)
+                for _ in range(2):
+                    must(*words, path)
+                self.assertEqual(list(self.folder.iterdir()), [path])
+                path.unlink()
+
+
+class MadeInputs(Case):
+    def out(self, name, *options):
+        must("run", program(name), *options, "--output", self.folder / "out")
+        return tensors.read(self.folder / "out")
+
+    def test_every_program_runs(self):
+        """With zeros and random inputs of its dtypes and sizes, or says in a sentence why its checks refuse them."""
+        for name in ("rolled", "decoder", "numbers", "sizes", "two_caches", "decoder_dynamic", "kept_buffers"):
+            for option in ("--zeros", "--random", "--random=7"):
+                self.out(name, option)
+
+    def test_zeros_are_what_a_file_of_zeros_gives(self):
+        zeros = {name: (dtype, shape, bytes(len(data))) for name, (dtype, shape, data) in self.calls("rolled")[0].items()}
+        tensors.write(self.folder / "in", zeros)
+        self.assertEqual(self.out("rolled", "--zeros"), self.out("rolled", "--input", self.folder / "in"))
+
+    def test_seeds(self):
+        first = self.out("rolled", "--random=1")
+        self.assertEqual(first, self.out("rolled", "--random=1"))
+        self.assertNotEqual(first, self.out("rolled", "--random=2"))
+
+    def test_sizes(self):
+        self.assertEqual(self.out("sizes", "--zeros")["output.1"][1], (1, 3))
+        out = self.out("sizes", "--zeros", "--size", "s2=5", "--size=s27=4")
+        self.assertEqual((out["output.1"][1], out["output.3"][1]), ((5, 3), (4, 2)))
+        done = insitu("run", program("sizes"), "--zeros", "--size", "n=5")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no input has an open size 'n': there are s2, s27", done.stderr)
+        self.assertEqual(insitu("run", program("sizes"), "--zeros", "--size", "s2=65").returncode, 1)
+
+
+class Switches(Case):
+    def log(self, name, value, *words):
+        done = subprocess.run([INSITU, *map(str, words)], capture_output=True, text=True, env={**os.environ, name: value})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr
+
+    def test_values_that_are_not_known(self):
+        source = program("swapped")
+        self.assertIn("INSITU_DUMP: 'foo' is not known; the values are graph,network,plan", self.log("INSITU_DUMP", "foo", "explain", source))
+        self.assertRegex(self.log("INSITU_DUMP_PASS", "foo", "explain", source), "INSITU_DUMP_PASS: 'foo' is not known; the values are all,.*functionalize")
+        self.assertEqual(self.log("INSITU_DUMP", "", "explain", source), "")
+
+    def test_why(self):
+        """The reasons of copies, as explain has them."""
+        log = self.log("INSITU_WHY", "1", "compile", program("swapped"), "-o", self.folder / "x")
+        rows = json.loads(must("explain", program("swapped"), "--json").stdout)["report"]
+        copied = [row for row in rows if row["reason"]]
+        self.assertTrue(copied)
+        for row in copied:
+            self.assertIn(f"state '{row['name']}': {row['verdict']}", log)
+
+
 class Compile(Case):
     def test_quiet(self):
         done = must("compile", program("history"), "-o", self.folder / "x")
@@ -165,7 +406,7 @@ class Aliases(Case):
         self.assertEqual(engine["record"][12], "mutated.keys@keys@kv_cache_update%new_values@values@kv_cache_update")
         done = insitu("compile", program("paired_caches"), "-o", self.folder / "x", "--mutated-input", "cache=out")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("there is no input 'cache', which output 'out' was to be", done.stderr)
+        self.assertIn("there is no input 'cache', which output 'out' was to be: the program has 4: 'keys', 'values', 'key', 'value'", done.stderr)
 
     def test_outputs_of_mutated_inputs_are_written(self):
         """A new output and mutated.NAME are one tensor."""

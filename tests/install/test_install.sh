@@ -33,10 +33,31 @@ for library in insitu insitu_runtime; do
     env -u LD_LIBRARY_PATH "$prefix/static"
 done
 
-cmake -G Ninja -S "$here/consumer" -B "$prefix/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$compiler" >"$prefix/cmake.log" ||
-    { cat "$prefix/cmake.log"; exit 1; }
-cmake --build "$prefix/consumer" >"$prefix/build.log" || { cat "$prefix/build.log"; exit 1; }
-for library in insitu runtime insitu_static runtime_static; do
-    "$prefix/consumer/use_$library"
+for consumer in consumer consumer_cxx; do
+    cmake -G Ninja -S "$here/$consumer" -B "$prefix/$consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$compiler" >"$prefix/cmake.log" 2>&1 ||
+        { cat "$prefix/cmake.log"; exit 1; }
+    cmake --build "$prefix/$consumer" >"$prefix/build.log" || { cat "$prefix/build.log"; exit 1; }
+    for library in insitu runtime insitu_static runtime_static; do
+        "$prefix/$consumer/use_$library"
+    done
 done
+cmake -G Ninja -S "$here/no_component" -B "$prefix/no_component" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$compiler" >"$prefix/cmake.log" 2>&1 ||
+    { cat "$prefix/cmake.log"; exit 1; }
+grep -q "said: insitu has no component 'statics'" "$prefix/cmake.log" || { cat "$prefix/cmake.log"; exit 1; }
 [ ! -e "$prefix/bin/insitu" ] || "$prefix/bin/insitu" --help >/dev/null
+
+# What README.md says of an installed library: a compile line, with the folder of the library in the program.
+readme=$(sed -n 's/^cc \(decode_five.*\)$/\1/p' "$here/../../README.md")
+[ -n "$readme" ] || { echo "README.md has no compile line of its C example"; exit 1; }
+python3 -B "$here/../tools/extract_blocks.py" "$here/../../README.md" c "$prefix/decode_five.c"
+(cd "$prefix" && env -u LD_LIBRARY_PATH sh -ec "\"$compiler\" $(echo "$readme" | sed "s#/usr/local/lib#$lib_folder#g")")
+status=0
+env -u LD_LIBRARY_PATH "$prefix/decode_five" || status=$?
+[ $status = 2 ] || { echo "README.md's C example ends with $status without an argument"; exit 1; }
+
+# Licence, documents, examples and the manual page.
+documents=$(dirname "$(find "$prefix" -name LICENSE)")
+for file in LICENSE README.md docs/c-api.md examples/decode.c examples/wav.h; do
+    [ -s "$documents/$file" ] || { echo "the install lacks $file"; exit 1; }
+done
+[ -s "$(find "$prefix" -path '*man1/insitu.1')" ] || { echo "the install lacks the manual page"; exit 1; }

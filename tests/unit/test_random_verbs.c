@@ -3,6 +3,7 @@
  * After each verb all states, and all memory of the caller, hold what the model says; a verb that fails changes nothing. */
 #include "core/backend.h"
 #include "random_network.h"
+#include "time_box.h"
 #include "unit_test.h"
 
 #include <insitu/insitu.h>
@@ -398,7 +399,8 @@ static void play(session *s, const char *name, const char *text, uint64_t seed) 
 static void verbs_on_random_networks(void **state) {
     (void)state;
     static session s; /* large */
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    time_box box = time_box_begin();
+    for (uint64_t seed = 1; seed <= SEEDS && has_time(&box, SEEDS); seed++) {
         text printed;
         char name[32];
         network *made = seed % 3 ? random_network(seed) : random_crossed_network(seed);
@@ -416,7 +418,8 @@ static void verbs_between_calls_that_fail(void **state) {
     static session s; /* large */
     for (size_t i = 0; i < COUNT_OF(failing); i++) {
         int calls = 0, failed_calls = 0;
-        for (uint64_t seed = 1; seed <= SEEDS / 4; seed++) {
+        time_box box = time_box_begin();
+        for (uint64_t seed = 1; seed <= SEEDS / 4 && has_time(&box, SEEDS / 4); seed++) {
             char name[32];
             snprintf(name, sizeof(name), "network %d, seed %d", (int)i, (int)seed);
             play(&s, name, failing[i], seed);
