@@ -47,6 +47,23 @@ class Decode(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"^BOUNDS: .*128")
 
+    def test_wrong_arguments(self):
+        """A count or a token that is no number, or none of its range, is wrong usage, and nothing is run."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            good = [os.environ["INSITU_DECODE"], program("decoder"), folder / "state", "4", "11", "12"]
+            for place, wrong in [(3, word) for word in ("x", "", "0", "-1", "4x", "1e3", "0x4", " 4", "1048577", "9" * 30)] + \
+                                [(place, word) for place in (4, 5) for word in ("x", "", "-1", "1.5", "3x", " 3", "+", "9" * 30)]:
+                words = [wrong if i == place else word for i, word in enumerate(good)]
+                done = subprocess.run(list(map(str, words)), capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), (place, wrong))
+                self.assertRegex(done.stderr, "usage: decode|is no token")
+            for wrong in ("96", "9" * 18):
+                done = subprocess.run(list(map(str, [*good, wrong])), capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stdout), (1, ""), wrong)
+                self.assertRegex(done.stderr, "^BOUNDS: ")
+            self.assertFalse((folder / "state").exists())
+
     def test_wrong_programs(self):
         with tempfile.TemporaryDirectory() as name:
             for source in (program("history"), "/nowhere.pt2", "/nowhere"):
