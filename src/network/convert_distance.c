@@ -1,4 +1,4 @@
-/* Lengths and distances: hypot, cosine_similarity, renorm, cdist. */
+/* Lengths and distances: hypot, cosine_similarity, pairwise_distance, renorm, cdist. */
 #include "network/convert_int.h"
 
 #include <math.h>
@@ -100,6 +100,29 @@ static insitu_status emit_norm_of(converter *c, tensor_id x, double order, uint3
     TRY(emit_reduce(c, OP_SUM, *out, axes, keepdim, out));
     if (order == 0 || order == 1) return INSITU_OK;
     return emit_scalar_float(c, OP_POW, *out, 1 / order, false, out);
+}
+
+/* The norm of x1 - x2 + eps over the last dimension */
+insitu_status convert_pairwise_distance(converter *c, int32_t param) {
+    (void)param;
+    operand both[2];
+    tensor_id result;
+    dtype type;
+    double order;
+    bool keepdim;
+    sym eps;
+    TRY(take_operand(c, "x1", &both[0]));
+    TRY(take_operand(c, "x2", &both[1]));
+    TRY(take_float(c, "p", 2, &order));
+    TRY(take_real(c, "eps", 1e-6, &eps));
+    TRY(take_flag(c, "keepdim", false, &keepdim));
+    TRY(promote(c, both, 2, &type));
+    TRY(emit_operation(c, OP_SUB, both[0], both[1], type, &result));
+    TRY(emit_scalar(c, OP_ADD, result, eps, false, &result));
+    if (rank_of(c, result) == 0) return convert_unsupported(c, "tensors without dimensions");
+    TRY(emit_wide(c, result, &result));
+    TRY(emit_norm_of(c, result, order, 1u << (rank_of(c, result) - 1), keepdim, &result));
+    return finish_wide(c, result, type);
 }
 
 /* Each slice of dim whose norm is above maxnorm times maxnorm / (norm + 1e-7) */

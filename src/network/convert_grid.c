@@ -168,9 +168,7 @@ insitu_status convert_grid_sampler(converter *c, int32_t param) {
     if (rank_of(c, x) != 4 || rank_of(c, grid) != 4) return convert_unsupported(c, "images of three dimensions");
     if (!dtype_is_float(type) || dtype_of(c, grid) != type)
         return convert_unsupported(c, "operands that are no floats");
-    TRY(emit_wide(c, x, &x));
-    TRY(emit_wide(c, grid, &grid));
-    at.type = dtype_of(c, x);
+    at.type = type; /* f16 and bf16 too are rounded at each step */
     TRY(prepare(c, x, &at));
     for (uint32_t axis = 0; axis < 2; axis++) {
         sym index = sym_int(c->pool, axis);
@@ -185,5 +183,6 @@ insitu_status convert_grid_sampler(converter *c, int32_t param) {
     else
         TRY(mode == BICUBIC ? sample_bicubic(c, &at, places, &result) : sample_bilinear(c, &at, places, &result));
     TRY(emit_permute(c, result, (uint32_t[]){0, 3, 1, 2}, &result));
-    return finish_wide(c, result, type);
+    set_only_result(c, result);
+    return INSITU_OK;
 }

@@ -91,16 +91,18 @@ insitu_status convert_aminmax(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-/* nansum: NaN counts as 0 */
+/* nansum: NaN counts as 0; nanmean (param 1): by how many are none */
 insitu_status convert_nansum(converter *c, int32_t param) {
-    (void)param;
-    tensor_id x, zero, nan, result;
+    tensor_id x, zero, nan, count, result;
     dtype type;
     uint32_t axes;
     bool keepdim;
     shape none = {0};
     TRY(take_tensor(c, "self", &x));
-    if (dtype_is_integral(dtype_of(c, x))) return convert_sum(c, OP_SUM);
+    const graph_arg *dims = take_arg(c, "dim");
+    if (dims->kind == ARG_LIST && dims->list.count == 0)
+        return convert_unsupported(c, "over no dimensions, where PyTorch records other sizes than it gives");
+    if (dtype_is_integral(dtype_of(c, x))) return convert_sum(c, param ? OP_MEAN : OP_SUM);
     TRY(take_dtype(c, "dtype", dtype_of(c, x), &type));
     TRY(take_dims(c, "dim", rank_of(c, x), &axes));
     TRY(take_flag(c, "keepdim", false, &keepdim));
@@ -109,6 +111,13 @@ insitu_status convert_nansum(converter *c, int32_t param) {
     TRY(emit_where(c, nan, zero, x, &x));
     TRY(emit_cast(c, x, type, &x));
     TRY(emit_reduce(c, OP_SUM, x, axes, keepdim, &result));
+    if (param) {
+        TRY(emit_unary(c, OP_LOGICAL_NOT, nan, &count));
+        TRY(emit_cast(c, count, DTYPE_I64, &count));
+        TRY(emit_reduce(c, OP_SUM, count, axes, keepdim, &count));
+        TRY(emit_cast(c, count, type, &count));
+        TRY(emit_binary(c, OP_DIV, result, count, &result));
+    }
     set_only_result(c, result);
     return INSITU_OK;
 }
