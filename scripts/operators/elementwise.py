@@ -113,6 +113,8 @@ def binary():
             a, b = special(first), special(second)
             if name in DIVIDES:
                 a, b = dividends(a), divisors(b)
+            if name in ("gcd", "lcm"):
+                a, b = dividends(a), dividends(b)
             if name in ("lshift", "rshift"):
                 b = some((36,), second, -2, 70)
             if name == "pow" and not second.is_floating_point:

@@ -152,6 +152,27 @@ insitu_status convert_lcm(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
+/* Of floats by a whole power the product is exact before it is rounded: no power of 2 overflows by itself. */
+static insitu_status finish_ldexp(converter *c, operand a, tensor_id power) {
+    enum { MOST = 2046 };
+    tensor_id half, result;
+    TRY(emit_cast(c, a.tensor, DTYPE_F64, &result));
+    TRY(emit_cast(c, power, DTYPE_I32, &power)); /* as PyTorch hands it on */
+    TRY(emit_cast(c, power, DTYPE_F64, &power));
+    TRY(emit_scalar_float(c, OP_MAXIMUM, power, -MOST, false, &power));
+    TRY(emit_scalar_float(c, OP_MINIMUM, power, MOST, false, &power));
+    TRY(emit_scalar_float(c, OP_MUL, power, 0.5, false, &half));
+    TRY(emit_unary(c, OP_TRUNC, half, &half));
+    TRY(emit_binary(c, OP_SUB, power, half, &power));
+    const tensor_id parts[2] = {half, power};
+    for (uint32_t i = 0; i < 2; i++) {
+        tensor_id factor;
+        TRY(emit_scalar_float(c, OP_POW, parts[i], 2, true, &factor));
+        TRY(emit_binary(c, OP_MUL, result, factor, &result));
+    }
+    return finish_wide(c, result, a.dtype);
+}
+
 /* self 2^other */
 insitu_status convert_ldexp(converter *c, int32_t param) {
     (void)param;
@@ -159,6 +180,7 @@ insitu_status convert_ldexp(converter *c, int32_t param) {
     tensor_id power;
     TRY(take_operand(c, "self", &a));
     TRY(take_operand(c, "other", &b));
+    if (dtype_is_integral(b.dtype) && !dtype_is_integral(a.dtype)) return finish_ldexp(c, a, b.tensor);
     dtype type = dtype_is_integral(b.dtype) ? DTYPE_F32 : b.dtype;
     TRY(emit_cast(c, b.tensor, type, &b.tensor));
     TRY(emit_scalar_float(c, OP_POW, b.tensor, 2, true, &power));

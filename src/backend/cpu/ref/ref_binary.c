@@ -20,15 +20,20 @@ static int64_t int_remainder(int64_t a, int64_t b) {
     int64_t rest = int_modulo(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
-/* As an unsigned number, so that the smallest one has a size. */
-static int64_t int_divisor(int64_t a, int64_t b) {
-    uint64_t first = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, second = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
-    while (second) {
-        uint64_t rest = first % second;
-        first = second;
-        second = rest;
+/* The size in the dtype's width, where the smallest number has none and stays. */
+static int64_t int_size(int64_t a, int32_t bits) {
+    bool is_smallest = a < 0 && bits < 0 && a == (int64_t)(UINT64_MAX << (-bits - 1));
+    return a < 0 && !is_smallest ? -a : a;
+}
+static int64_t int_divisor(int64_t a, int64_t b, int32_t bits) {
+    a = int_size(a, bits);
+    b = int_size(b, bits);
+    while (a) {
+        int64_t rest = int_modulo(b, a);
+        b = a;
+        a = rest;
     }
-    return (int64_t)first;
+    return b;
 }
 static int64_t int_power(int64_t a, int64_t b) {
     if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
