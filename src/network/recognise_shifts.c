@@ -31,8 +31,9 @@ static bool is_made_of(const network *network, tensor_id x, tensor_id state) {
         tensor_id next = NO_TENSOR;
         for (uint32_t k = 0; computes && k < layer->operand_count && next.index == NONE; k++) {
             const network_tensor *operand = network_tensor_of(network, layer->operands[k]);
-            bool leads = layer->operands[k].index == state.index || operand->role == TENSOR_RESULT;
-            if (leads && operand->dtype == kept->dtype && shape_same(&operand->shape, &kept->shape))
+            if (layer->operands[k].index == state.index) return true;
+            if (operand->role == TENSOR_RESULT && operand->dtype == kept->dtype &&
+                shape_same(&operand->shape, &kept->shape))
                 next = layer->operands[k];
         }
         if (next.index == NONE) return false;

@@ -81,6 +81,7 @@ class Case:
     close: bool = False      # sums and functions: equal within the dtype's tolerance; else bit for bit
     dynamic: dict = None     # argument: {dimension: Dim}
     fails: int = None        # the call that fails, in eager too
+    core: str = ""           # why the core form is another program, whose report differs
     modules: dict = field(default_factory=dict)  # name: module, to be called as self.name
     tied: dict = field(default_factory=dict)     # another name of a buffer: its name
     form: str = ""
@@ -97,9 +98,9 @@ def form(name, *cases):
         item.form, item.name = name, f"{re.sub('[^a-z0-9]+', '_', name.lower()).strip('_')}_{i}"
 
 
-def case(code, state=None, states=None, where=EVERYWHERE, close=False, dynamic=None, fails=None, modules=None, tied=None, **args):
+def case(code, state=None, states=None, where=EVERYWHERE, close=False, dynamic=None, fails=None, modules=None, tied=None, core="", **args):
     return Case(textwrap.dedent(code).strip(), {"state": state} if state else states or {}, args, (where,) if isinstance(where, str) else where,
-                close, dynamic, fails, modules or {}, tied or {})
+                close, dynamic, fails, core, modules or {}, tied or {})
 
 
 class Holder(nn.Module):

@@ -136,6 +136,44 @@ form("assembled part by part",
      case("state[1:3] = torch.cat([x, x * 2])", state=f32(4, 6), x=f32(1, 6)),
      case("state.copy_(torch.stack([x, y], -1).flatten(1))", state=f32(2, 6), x=f32(2, 3), y=f32(2, 3)))
 
+form("rearranged: flips, triangles, scans, sorts",
+     case("state[1:] = state.flip(0)[1:]", state=f32(5, 3)),
+     case("state[:-2] = state.flip(0)[:-2]\nreturn state.sum(0)", state=i64(6, 2), close=True),
+     case("state[:, :4] = state[:, 1:].flip(1)", state=f16(3, 5)),
+     case("state.copy_(state.flip(0, 2))", state=u8(3, 2, 4)),
+     case("state[1].copy_(state[1].flip(-1))", state=boolean(3, 7)),
+     case("state.copy_(torch.cat([state[:1], state.flip(0)[1:]]))", state=bf16(5, 2)),
+     case("state[1:].triu_(1)\nstate[:, 1].tril_(-1)", state=f32(3, 4, 4)),
+     case("state[1:] = state.tril()[1:]\nstate[:, 2:] = state.triu()[:, 2:]", state=i32(4, 5)),
+     case("state[1:].cumsum_(1)", state=f64(3, 4), close=True),
+     case("state[:, 1:] = state.cumprod(0)[:, 1:]", state=f32(3, 4, low=-1, high=1), close=True),
+     case("state.copy_(state.cummax(1)[0])", state=i64(3, 5)),
+     case("state.copy_(state.sort(0, descending=True)[0])", state=f32(5, 3)),
+     case("state.copy_(state.argsort(dim=1, stable=True))", state=i64(2, 6)),
+     case("state.copy_(state.softmax(-1))", state=f32(2, 3, 5), close=True),
+     case("state.t().cumsum_(0)", state=f32(3, 4), close=True),
+     case("state.flip(0)[0].add_(x)\nstate.copy_(state.flip(0) + x)", state=f32(4, 3), x=f32(3)))
+
+form("parts of a stack",
+     case("state[0].index_copy_(0, p, x)\nstate[1].index_copy_(0, p, x * 2)", state=f32(3, 6, 4), p=each([2], [0], [5]), x=f32(1, 4)),
+     case("state[0][1:].mul_(x)\nstate[1][1:].mul_(x + 1)\nreturn state.sum(-1)", state=f32(3, 3, 5), x=f32(2, 5), close=True),
+     case("state[0, 0][:, p] = x\nstate[1, 0][:, p] = x * 2\nstate[1, 1][:, p] += x", state=f32(2, 2, 3, 6, 2), p=each([1], [-1], [4]),
+          x=f32(3, 1, 2)),
+     case("for i in range(2):\n    state[i, :, 2:4] = x + state[i, :, :2]", state=f32(3, 2, 6, 4), x=f32(2, 2, 4)),
+     case("for i in range(2):\n    state[i][:, :-1] = state[i][:, 1:].clone()\n    state[i][:, -1] = x\n    x = torch.tanh(state[i].sum(-1))",
+          state=f32(2, 3, 4), x=f32(3), close=True),
+     case("state[0].add_(1)\nstate[-1][::7].mul_(x)", state=f16(4, 21), x=f16(3), close=True),
+     case("state[1].select(1, 0).copy_(x)\nstate[0].t()[1].fill_(2)\nstate[1][:, 1] = state[0][:, 0]", state=f32(2, 3, 4), x=f32(3)))
+
+form("moved after it was computed",
+     case("state.add_(x)\nstate.copy_(torch.cat([state[1:], torch.zeros(1, 3)]))", state=f32(5, 3), x=f32(5, 3)),
+     case("state.mul_(2).add_(x)\ny = state[0] + 1\nstate.copy_(torch.cat([state[2:], x[:2]]))\nreturn y", state=f32(5, 3), x=f32(5, 3)))
+
+form("joined with what it becomes",
+     case("y = torch.cat([state, F.glu(x, 1)], -1)\nstate.copy_(y[..., -4:])\nreturn F.conv1d(y, w, groups=8)",
+          state=f32(1, 8, 4), x=f32(1, 16, 4), w=f32(8, 1, 5), close=True),
+     case("y = torch.cat([state, x * 2])\nstate.copy_(y[-3:])\nreturn y.unfold(0, 4, 1).sum(-1)", state=f32(3, 2), x=f32(3, 2), close=True))
+
 form("hidden mutations",
      case("y = self.norm(x)\nreturn y, state.add_(1)", state=i64(), modules={"norm": lambda: torch.nn.BatchNorm1d(2).train()}, x=f32(4, 2),
           where="buffer", close=True),

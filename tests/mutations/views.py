@@ -34,9 +34,11 @@ form("unbound, split, chunked",
      case("for i, row in enumerate(state.unbind(1)):\n    row += i", state=i64(2, 3)),
      case("a, b = state.tensor_split(2, 1)\na.copy_(b)", state=f32(2, 6)))
 
+UNFOLD = "what is unfolded is added to zeros"
+
 form("unfolded, diagonal",
-     case("state.unfold(0, 2, 2)[1] = x", state=f32(6, 3), x=f32(3, 2)),
-     case("state.unfold(1, 3, 3).add_(x)", state=f32(2, 6), x=f32(2, 2, 3)),
+     case("state.unfold(0, 2, 2)[1] = x", state=f32(6, 3), x=f32(3, 2), core=UNFOLD),
+     case("state.unfold(1, 3, 3).add_(x)", state=f32(2, 6), x=f32(2, 2, 3), core=UNFOLD),
      case("state.unfold(0, 2, 3)[:, 0] = x", state=f32(8), x=f32(3)),
      case("state.diagonal().copy_(x)", state=f32(4, 6), x=f32(4)),
      case("state.diagonal(1, 0, 2).add_(x)", state=f32(3, 2, 5), x=f32(3)),

@@ -76,12 +76,20 @@ static insitu_status sink_updates(network *network, insitu_diag *diag) {
     bool changed;
     return network_sink_updates(network, &changed, diag);
 }
+static insitu_status own_parts(network *network, insitu_diag *diag) {
+    bool changed;
+    return network_own_parts(network, &changed, diag);
+}
 static const network_pass network_passes[] = {
     {"recognise_runs", network_recognise_runs},
     {"recognise_masks", network_recognise_masks},
     {"compute_parts", network_compute_parts},
     {"recognise_shifts", network_recognise_shifts},
     {"sink_updates", sink_updates},
+    {"own_parts", own_parts},
+    {"slice_expands", network_slice_expands},
+    {"split_flips", network_split_flips},
+    {"shift_results", network_shift_results},
     {"view_idle_updates", network_view_idle_updates},
     {"remove_dead", network_remove_dead},
 };
