@@ -89,13 +89,14 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_read(const insitu_state 
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_write(insitu_state *state, const char *name, const void *data,
                                                               size_t size, insitu_diag *diag);
 
-/* Cuts a sequence: in the named tensor, or in each that is indexed by position (name NULL), the rows from `rows` on get
+/* Cuts a sequence: in the named tensor, or in all that the program writes (name NULL), the rows from `rows` on get
  * their initial values, as if nothing had been written there. A tensor is indexed by position if every write of the
- * program to it replaces rows of one axis at positions that the call gets or computes, which insitu_state_info tells. The
- * other tensors stay: of a counter or a history only a snapshot knows older values, and a ring, whose rows are positions
- * modulo its length, needs one too. The positions of later calls are the caller's to give. An open snapshot brings the
+ * program to it replaces rows of one axis from the position on that the call is given, or that a counter of the program's
+ * holds, which insitu_state_info tells. Positions that the program wraps, clamps, shifts or looks up are none: of a ring, a
+ * history or a counter only a snapshot knows older values. With name NULL one such tensor that is written refuses the whole,
+ * and nothing is cut. The positions of later calls are the caller's to give. An open snapshot brings the
  * rows back. Nothing happens to a tensor of no more rows. Takes time proportional to the rows that are cut.
- * Errors: ARG (name; rows < 0; nothing is indexed by position; a call is running), NOMEM (an open snapshot's log). */
+ * Errors: ARG (name; rows < 0; a tensor that is not indexed by position; a call is running), NOMEM (an open snapshot's log). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_truncate(insitu_state *state, const char *name, int64_t rows,
                                                                  insitu_stream stream, insitu_diag *diag);
 

@@ -131,6 +131,8 @@ typedef struct file_map {
 } file_map;
 MUST_CHECK insitu_status file_map_open(const char *path, file_map **out_map, insitu_diag *diag);
 MUST_CHECK insitu_status file_map_wrap(const void *data, size_t size, file_map **out_map, insitu_diag *diag);
+/* So many zeros, at least one: addresses without memory, as long as they are only read here and there. Errors: NOMEM. */
+MUST_CHECK insitu_status file_map_zeros(size_t size, file_map **out_map, insitu_diag *diag);
 file_map *file_map_retain(file_map *map);
 void file_map_release(file_map *map); /* NULL allowed */
 /* whole_file_replace and whole_file_write, with a sentence. */

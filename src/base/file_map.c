@@ -1,4 +1,4 @@
-/* Read-only views of files and of callers' memory. */
+/* Read-only views of files, of callers' memory, and of zeros. */
 #include "base/base.h"
 
 #include <errno.h>
@@ -40,6 +40,15 @@ insitu_status file_map_open(const char *path, file_map **out_map, insitu_diag *d
 insitu_status file_map_wrap(const void *data, size_t size, file_map **out_map, insitu_diag *diag) {
     *out_map = NULL;
     return wrap(data, size, false, out_map, diag);
+}
+
+insitu_status file_map_zeros(size_t size, file_map **out_map, insitu_diag *diag) {
+    *out_map = NULL;
+    void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data == MAP_FAILED) FAIL(diag, INSITU_NOMEM, "out of memory: there is no room for %zu bytes of zeros", size);
+    insitu_status status = wrap(data, size, true, out_map, diag);
+    if (status != INSITU_OK) munmap(data, size);
+    return status;
 }
 
 file_map *file_map_retain(file_map *map) {

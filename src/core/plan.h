@@ -121,6 +121,7 @@ typedef struct plan_state { /* one name; several may view one storage */
     const char *name;
     uint32_t state_storage;
     tensor_type type; /* of constants and symbols that state sizes give; its offset is a constant */
+    uint32_t rows;    /* 1 + the axis whose rows are positions; 0: there is none */
 } plan_state;
 
 typedef struct plan_buffer { /* a buffer that the program does not write, whether steps read it or not */

@@ -60,9 +60,11 @@ void aliases_print_json(const insitu_engine *engine, text *out); /* "aliases":[.
 
 /* A plan as one JSON object (docs/engine-format.md). tensor_names[w]: what the file calls weight w; hashes[w]: of its
  * bytes. Either may be NULL: left out. */
+/* tensor_names: of the weights' tensors, NULL for one that is zeros and has none; NULL: not told. */
 void plan_print_json(const plan *plan, const char *const *tensor_names, const uint64_t *hashes, text *out);
 
 /* ---- safetensors files ---- */
+#define PAD_PREFIX "__pad." /* of the names of tensors that are padding */
 typedef struct safetensor {
     const char *name;
     bool has_dtype; /* false: a dtype that is not known here */

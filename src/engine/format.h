@@ -8,7 +8,7 @@
 
 #include "engine/engine.h"
 
-enum { PLAN_VERSION = 2, DATA_ALIGNMENT = 64, HASH_DIGITS = 16 };
+enum { PLAN_VERSION = 3, DATA_ALIGNMENT = 64, HASH_DIGITS = 16 };
 #define METADATA_FORMAT "format"             /* "insitu" */
 #define METADATA_PLAN_VERSION "plan_version" /* a number */
 #define METADATA_RECORD "record"             /* engine/record.h */
@@ -36,8 +36,8 @@ bool format_find_hash(const uint8_t *header, size_t header_size, size_t *out_dig
 
 /* What the plan's JSON says about where a weight's bytes are. */
 typedef struct weight_source {
-    const char *tensor;
-    uint64_t hash;
+    const char *tensor; /* NULL: all of them are zero, and not in the file */
+    uint64_t hash;      /* of a tensor */
 } weight_source;
 /* Reads a plan from its JSON. Its tables are filled, its weights not attached; plan_verify comes next. out_sources has a
  * row for each weight, in the plan's arena. Errors: FORMAT, NOMEM. */

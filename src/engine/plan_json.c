@@ -120,10 +120,12 @@ static void print_weights(plan_writer *writer) {
     for (uint32_t i = 0; i < writer->plan->weight_count; i++) {
         const weight_record *weight = &writer->plan->weights[i];
         start_row(writer, i, "name", weight->name);
-        if (writer->tensor_names) print_text(writer, "tensor", writer->tensor_names[i]);
+        const char *tensor = writer->tensor_names ? writer->tensor_names[i] : NULL;
+        if (tensor) print_text(writer, "tensor", tensor);
+        print_flag(writer, "zeros", writer->tensor_names && !tensor);
         print_text(writer, "dtype", dtype_name(weight->dtype));
         text_printf(writer->out, ",\"bytes\":%zu", weight->size);
-        if (writer->hashes) text_printf(writer->out, ",\"hash\":\"%016" PRIx64 "\"", writer->hashes[i]);
+        if (tensor) text_printf(writer->out, ",\"hash\":\"%016" PRIx64 "\"", writer->hashes[i]);
         text_printf(writer->out, "}");
     }
 }
@@ -261,6 +263,7 @@ static void print_states(plan_writer *writer) {
         text_printf(writer->out, ",\"storage\":%u", plan->states[i].state_storage);
         print_key(writer, "type");
         print_type(writer, &plan->states[i].type);
+        if (plan->states[i].rows) text_printf(writer->out, ",\"positions\":%u", plan->states[i].rows - 1);
         text_printf(writer->out, "}");
     }
 }

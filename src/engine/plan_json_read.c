@@ -276,9 +276,10 @@ static insitu_status read_weights(plan_reader *reader) {
         const json_t *row = json_array_get(rows, i);
         reader->row = i;
         TRY(read_text(reader, row, "name", &plan->weights[i].name));
-        TRY(read_text(reader, row, "tensor", &reader->sources[i].tensor));
         TRY(read_dtype(reader, json_object_get(row, "dtype"), &plan->weights[i].dtype));
         TRY(read_size(reader, json_object_get(row, "bytes"), "bytes", &plan->weights[i].size));
+        if (read_flag(row, "zeros")) continue;
+        TRY(read_text(reader, row, "tensor", &reader->sources[i].tensor));
         TRY(read_hash(reader, row, "hash", &reader->sources[i].hash));
     }
     return INSITU_OK;
@@ -354,6 +355,11 @@ static insitu_status read_states(plan_reader *reader) {
         TRY(read_text(reader, row, "name", &plan->states[i].name));
         TRY(read_id(reader, json_object_get(row, "storage"), "storage", &plan->states[i].state_storage));
         TRY(read_type(reader, json_object_get(row, "type"), &plan->states[i].type));
+        uint32_t axis = NONE;
+        if (json_object_get(row, "positions"))
+            TRY(read_id(reader, json_object_get(row, "positions"), "positions", &axis));
+        if (axis != NONE && axis >= plan->states[i].type.shape.rank) return bad(reader, "positions");
+        plan->states[i].rows = axis + 1; /* 0 of NONE */
     }
     return INSITU_OK;
 }

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 typedef struct engine_reader {
-    file_map *map;
+    file_map *map, *zeros; /* zeros: of the largest weight that is zeros; NULL */
     arena arena;
     safetensors file;
     record record;
@@ -43,15 +43,42 @@ static insitu_status check_version(const engine_reader *reader) {
     if (!version || end == version || *end)
         FAIL(reader->diag, INSITU_FORMAT, "the engine file does not state its %s", METADATA_PLAN_VERSION);
     if (number != PLAN_VERSION)
-        FAIL(reader->diag, INSITU_VERSION, "the engine file has plan version %ld, and this library reads version %d",
+        FAIL(reader->diag, INSITU_VERSION,
+             "the engine file has plan version %ld, and this library reads version %d: compile the program again",
              number, PLAN_VERSION);
     return INSITU_OK;
 }
 
-static insitu_status attach_weights(const engine_reader *reader, plan *plan, const weight_source *sources) {
+/* Of a file that is checked as a whole: what lies between the tensors is as it was written. */
+static insitu_status check_padding(const engine_reader *reader) {
+    for (uint32_t i = 0; i < reader->file.count; i++) {
+        const safetensor *tensor = &reader->file.tensors[i];
+        if (strncmp(tensor->name, PAD_PREFIX, sizeof(PAD_PREFIX) - 1) != 0) continue;
+        for (size_t at = 0; at < tensor->size; at++)
+            if (tensor->data[at])
+                FAIL(reader->diag, INSITU_FORMAT, "the engine file is damaged: its padding '%s' is not zeros",
+                     tensor->name);
+    }
+    return INSITU_OK;
+}
+
+/* All weights that are zeros lie in the same ones. */
+static insitu_status make_zeros(engine_reader *reader, const plan *plan, const weight_source *sources) {
+    size_t largest = 0;
+    for (uint32_t i = 0; i < plan->weight_count; i++)
+        if (!sources[i].tensor && plan->weights[i].size > largest) largest = plan->weights[i].size;
+    return largest ? file_map_zeros(largest, &reader->zeros, reader->diag) : INSITU_OK;
+}
+
+static insitu_status attach_weights(engine_reader *reader, plan *plan, const weight_source *sources) {
+    TRY(make_zeros(reader, plan, sources));
     for (uint32_t i = 0; i < plan->weight_count; i++) {
         weight_record *weight = &plan->weights[i];
         const safetensor *tensor;
+        if (!sources[i].tensor) {
+            weight->data = reader->zeros ? reader->zeros->data : NULL;
+            continue;
+        }
         TRY(find_tensor(reader, sources[i].tensor, &tensor));
         if (tensor->size != weight->size)
             FAIL(reader->diag, INSITU_FORMAT, "weight '%s' has %zu bytes in the engine file where %zu were expected",
@@ -85,6 +112,7 @@ static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engi
     TRY(find_tensor(reader, reader->record.fields[RECORD_ENGINE], &plan_tensor));
     TRY(check_hash(reader, plan_tensor));
     TRY(check_version(reader));
+    if (reader->options->cache_key || reader->options->verify_weights) TRY(check_padding(reader));
     TRY(plan_read_json((const char *)plan_tensor->data, plan_tensor->size, &plan, &sources, reader->diag));
     insitu_status status = attach_weights(reader, plan, sources);
     if (status == INSITU_OK) status = plan_verify(plan, reader->diag);
@@ -92,7 +120,8 @@ static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engi
         plan_destroy(plan);
         return status;
     }
-    TRY(engine_create(plan, &reader->map, 1, out_engine, reader->diag));
+    file_map *const maps[2] = {reader->map, reader->zeros};
+    TRY(engine_create(plan, maps, reader->zeros ? 2 : 1, out_engine, reader->diag));
     status = record_check(&reader->record, *out_engine, reader->diag);
     if (status == INSITU_OK && reader->options->cache_key)
         status = record_same(&reader->record, *out_engine, reader->diag);
@@ -107,6 +136,7 @@ insitu_status engine_read(file_map *map, const engine_read_options *options, ins
     engine_reader reader = {.map = map, .options = options, .diag = diag};
     arena_init(&reader.arena);
     insitu_status status = read_engine(&reader, out_engine);
+    file_map_release(reader.zeros);
     arena_release(&reader.arena);
     return diag_complete(diag, status);
 }

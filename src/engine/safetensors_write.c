@@ -32,7 +32,7 @@ static insitu_status add_pad(layout_writer *writer, size_t alignment, arena *are
     size_t missing = (alignment - writer->offset % alignment) % alignment;
     if (missing == 0) return INSITU_OK;
     safetensor_source pad = {.dtype = "U8", .rank = 1, .sizes = {(int64_t)missing}, .data = zeros, .size = missing};
-    TRY(arena_printf(arena, &pad.name, "__pad.%u", writer->pad_count++));
+    TRY(arena_printf(arena, &pad.name, PAD_PREFIX "%u", writer->pad_count++));
     add_tensor(writer, &pad);
     return INSITU_OK;
 }

@@ -10,7 +10,8 @@ typedef struct engine_writer {
     arena arena;
     text json, header, record;
     safetensor_source *tensors; /* the plan, then the weights */
-    const char **names;         /* of the weights' tensors */
+    uint32_t tensor_count;
+    const char **names; /* of the weights' tensors; NULL: the weight is zeros, and has none */
     insitu_diag *diag;
 } engine_writer;
 
@@ -99,6 +100,13 @@ static insitu_status choose_name(engine_writer *writer, map *taken, uint32_t wei
     return map_set(taken, &writer->arena, name, weight);
 }
 
+/* Caches begin with zeros, and take more bytes than all else: only their number is written. */
+static bool is_zeros(const weight_record *weight) {
+    enum { LEAST = 4096 };
+    return weight->size >= LEAST && weight->data[0] == 0 &&
+           memcmp(weight->data, weight->data + 1, weight->size - 1) == 0;
+}
+
 static insitu_status describe_weights(engine_writer *writer) {
     const plan *plan = writer->plan;
     bool *is_used;
@@ -114,6 +122,13 @@ static insitu_status describe_weights(engine_writer *writer) {
     for (uint32_t i = 0; i < plan->weight_count; i++)
         if (!is_used[i] || writer->tensors[i + 1].rank > MAX_RANK)
             describe_as_row(&plan->weights[i], &writer->tensors[i + 1]);
+    writer->tensor_count = 1;
+    for (uint32_t i = 0; i < plan->weight_count; i++) {
+        if (is_zeros(&plan->weights[i]))
+            writer->names[i] = NULL;
+        else
+            writer->tensors[writer->tensor_count++] = writer->tensors[i + 1];
+    }
     return INSITU_OK;
 }
 
@@ -122,7 +137,7 @@ static insitu_status print_plan(engine_writer *writer) {
     uint64_t *hashes;
     TRY(arena_array(&writer->arena, plan->weight_count, sizeof(*hashes), &hashes));
     for (uint32_t i = 0; i < plan->weight_count; i++)
-        hashes[i] = hash_bytes(plan->weights[i].data, plan->weights[i].size, 0);
+        if (writer->names[i]) hashes[i] = hash_bytes(plan->weights[i].data, plan->weights[i].size, 0);
     plan_print_json(plan, writer->names, hashes, &writer->json);
     TRY(text_status(&writer->json, writer->diag));
     writer->tensors[0] = (safetensor_source){.name = PLAN_TENSOR,
@@ -173,7 +188,7 @@ static insitu_status write_engine(engine_writer *writer, const char *path) {
                                        {METADATA_HASH, "0000000000000000"},
                                        {METADATA_CACHE_KEY, writer->cache_key}};
     uint32_t pairs = (uint32_t)COUNT_OF(metadata) - (writer->cache_key ? 0 : 1);
-    TRY(safetensors_layout(writer->tensors, plan->weight_count + 1, metadata, pairs, DATA_ALIGNMENT, &writer->arena,
+    TRY(safetensors_layout(writer->tensors, writer->tensor_count, metadata, pairs, DATA_ALIGNMENT, &writer->arena,
                            &writer->header, &parts, &part_count, writer->diag));
     TRY(state_hash(writer));
     if (writer->cache_key) return file_replace(path, parts, part_count, writer->diag);

@@ -232,6 +232,8 @@ MUST_CHECK insitu_status network_lift_states(network *network, insitu_diag *diag
 /* States become constants, and what is written to them is dropped: each call begins with the initial values. Errors: as
  * network_lift_states. */
 MUST_CHECK insitu_status network_freeze_states(network *network, insitu_diag *diag);
+/* The axis of which every write to the state replaces rows at positions (positions.c); NONE: there is none. */
+uint32_t network_position_axis(const network *network, uint32_t state);
 update_kind network_update_kind(const network *network, tensor_id start, tensor_id next);
 
 /* From a functional graph (after the passes). All unsupported operators are listed in diag's rows (UNSUPPORTED). */

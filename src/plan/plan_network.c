@@ -203,6 +203,7 @@ static insitu_status add_states(planner *planner) {
         plan_state *planned = &plan->states[plan->state_count++];
         planned->state_storage = plan->storages[storages[i]].index;
         planned->type = planner_tensor(planner, state->tensor)->type;
+        planned->rows = network_position_axis(network, i) + 1; /* 0 of NONE */
         TRY(arena_string(&plan->arena, state->name, strlen(state->name), &planned->name));
     }
     return INSITU_OK;

@@ -1,85 +1,12 @@
-/* States that are indexed by position, such as the caches of attention: every write of the program to such a tensor
- * replaces rows of one axis, at positions that the call gets or computes, and nothing else. Row r then holds what was
- * written at position r, so a sequence is cut to n rows by giving the rest their initial values. */
+/* States that are indexed by position, as the compiler found them (network/positions.c): row r holds what was written at
+ * position r, so a sequence is cut to n rows by giving the rest their initial values. */
 #include "runtime/runtime_int.h"
 
 #include <inttypes.h>
 
 enum { NO_AXIS = -1 };
 
-/* The dimension in which the result, a part of the state's tensor, is shorter, or which it lacks; NO_AXIS if it differs in
- * another way. A dimension is known by its stride. */
-static int32_t shorter_axis(const tensor_type *state, const tensor_type *part) {
-    int32_t axis = NO_AXIS;
-    uint32_t at = 0;
-    for (uint32_t dim = 0; dim < state->shape.rank; dim++) {
-        bool is_same_step = at < part->shape.rank && sym_same(state->strides[dim], part->strides[at]);
-        if (is_same_step && sym_same(state->shape.sizes[dim], part->shape.sizes[at])) {
-            at++;
-            continue;
-        }
-        if (at < part->shape.rank && sym_is_one(state->shape.sizes[dim]) && sym_is_one(part->shape.sizes[at])) {
-            at++; /* steps nowhere */
-            continue;
-        }
-        if (sym_is_one(state->shape.sizes[dim])) continue;
-        if (axis != NO_AXIS) return NO_AXIS;
-        axis = (int32_t)dim;
-        bool keeps_dim = at < part->shape.rank && (is_same_step || sym_is_one(part->shape.sizes[at]));
-        if (keeps_dim) at++;
-    }
-    while (at < part->shape.rank && sym_is_one(part->shape.sizes[at])) at++;
-    return at == part->shape.rank ? axis : NO_AXIS;
-}
-
-static bool is_same_tensor(const tensor_type *a, const tensor_type *b) {
-    if (!shape_same(&a->shape, &b->shape) || !sym_same(a->offset, b->offset)) return false;
-    for (uint32_t i = 0; i < a->shape.rank; i++)
-        if (!sym_same(a->strides[i], b->strides[i]) && !sym_is_one(a->shape.sizes[i])) return false;
-    return true;
-}
-
-/* Rows of one dimension, or of one for each row of a batch. No backend may have seen the step. */
-static int32_t axis_of_index_update(const plan *plan, const plan_step *step, const tensor_type *state) {
-    const sym_pool *pool = &plan->symbols;
-    const attr *dims = &step->attrs[layer_attr_index(LAYER_INDEX_UPDATE, ATTR_DIMS)];
-    int64_t first, second;
-    if (dims->list.count == 0 || step->operand_count != 2 + dims->list.count) return NO_AXIS;
-    const plan_operand *positions = &step->operands[step->operand_count - 1];
-    if (!is_same_tensor(&step->results[0].type, state) || !sym_constant(pool, dims->list.items[0], &first))
-        return NO_AXIS;
-    if (plan->storages[positions->storage].kind == STORAGE_WEIGHT) return NO_AXIS; /* always the same rows */
-    if (dims->list.count == 1) return (int32_t)first;
-    if (dims->list.count != 2 || first != 0 || !sym_constant(pool, dims->list.items[1], &second)) return NO_AXIS;
-    return (int32_t)second;
-}
-
-static int32_t axis_of_write(const plan *plan, const plan_step *step, uint32_t result, const tensor_type *state) {
-    int64_t offset;
-    if (step->layer == LAYER_INDEX_UPDATE) return axis_of_index_update(plan, step, state);
-    if (kind_has(step->layer, TRAIT_UPDATE)) return NO_AXIS;
-    const tensor_type *part = &step->results[result].type;
-    if (sym_constant(&plan->symbols, part->offset, &offset)) return NO_AXIS; /* always the same place */
-    return shorter_axis(state, part);
-}
-
-/* The axis of all writes to the state; NO_AXIS if they differ, or there are none. */
-static int32_t position_axis(const plan *plan, uint32_t index) {
-    const plan_state *state = &plan->states[index];
-    int32_t axis = NO_AXIS;
-    for (uint32_t i = 0; i < plan->step_count; i++) {
-        const plan_step *step = &plan->steps[i];
-        for (uint32_t r = 0; r < step->result_count; r++) {
-            const plan_storage *storage = &plan->storages[step->results[r].storage];
-            if (storage->kind != STORAGE_STATE || storage->index != state->state_storage) continue;
-            int32_t found = axis_of_write(plan, step, r, &state->type);
-            if (found < 0 || (uint32_t)found >= state->type.shape.rank || (axis != NO_AXIS && found != axis))
-                return NO_AXIS;
-            axis = found;
-        }
-    }
-    return axis;
-}
+static int32_t position_axis(const plan *plan, uint32_t index) { return (int32_t)plan->states[index].rows - 1; }
 
 static const char *update_of(const plan *plan, const char *name) {
     for (uint32_t i = 0; i < plan->report_count; i++)
@@ -135,25 +62,45 @@ static insitu_status truncate_one(insitu_state *state, uint32_t index, int32_t a
     return INSITU_OK;
 }
 
+static bool is_written(const plan *plan, uint32_t index) {
+    for (uint32_t i = 0; i < plan->step_count; i++)
+        for (uint32_t r = 0; r < plan->steps[i].result_count; r++) {
+            const plan_storage *storage = &plan->storages[plan->steps[i].results[r].storage];
+            if (storage->kind == STORAGE_STATE && storage->index == plan->states[index].state_storage) return true;
+        }
+    return false;
+}
+
+/* All that the program writes is cut, or nothing: half of a sequence is none. */
+static insitu_status check_positions(const plan *plan, uint32_t first, uint32_t end, insitu_diag *diag) {
+    uint32_t found = 0, other = NONE;
+    for (uint32_t i = first; i < end; i++) {
+        if (position_axis(plan, i) != NO_AXIS)
+            found++;
+        else if (other == NONE && (end - first == 1 || is_written(plan, i)))
+            other = i;
+    }
+    if (found && other == NONE) return INSITU_OK;
+    if (!found && (other == NONE || end - first > 1 || plan->state_count == 1))
+        FAIL(diag, INSITU_ARG, "the engine has no state that is indexed by position");
+    FAIL(diag, INSITU_ARG, "state '%s' is not indexed by position: its update is '%s'%s", plan->states[other].name,
+         update_of(plan, plan->states[other].name),
+         end - first == 1 ? "" : "; nothing is cut, for the states would belong to sequences of two lengths");
+}
+
 /* First counts what an open snapshot needs, then truncates, so that want of memory changes nothing. */
 static insitu_status truncate_all(insitu_state *state, uint32_t first, uint32_t end, int64_t rows, insitu_diag *diag) {
     const plan *plan = state->engine->plan;
     size_t log_bytes = 0;
-    uint32_t found = 0;
+    TRY(check_positions(plan, first, end, diag));
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = first; i < end; i++) {
             int32_t axis = position_axis(plan, i);
-            if (axis == NO_AXIS) continue;
-            found++;
-            TRY(truncate_one(state, i, axis, rows, pass == 1, &log_bytes));
+            if (axis != NO_AXIS) TRY(truncate_one(state, i, axis, rows, pass == 1, &log_bytes));
         }
         if (pass == 0 && undo_log_is_open(&state->log)) TRY(undo_log_reserve(&state->log, log_bytes, diag));
     }
-    if (found) return INSITU_OK;
-    if (end - first == 1 && plan->state_count > 1)
-        FAIL(diag, INSITU_ARG, "state '%s' is not indexed by position: its update is '%s'", plan->states[first].name,
-             update_of(plan, plan->states[first].name));
-    FAIL(diag, INSITU_ARG, "the engine has no state that is indexed by position");
+    return INSITU_OK;
 }
 
 insitu_status insitu_state_truncate(insitu_state *state, const char *name, int64_t rows, insitu_stream stream,

@@ -222,9 +222,9 @@ static void faults_behind_a_good_hash_are_named(void **state) {
         insitu_status status;
         const char *words;
     } cases[] = {
-        {"\"plan_version\":\"2\"", "\"plan_version\":\"3\"", INSITU_VERSION,
-         "plan version 3, and this library reads version 2"},
-        {"\"plan_version\":\"2\"", "\"plan_version\":\"x\"", INSITU_FORMAT, "does not state its plan_version"},
+        {"\"plan_version\":\"3\"", "\"plan_version\":\"4\"", INSITU_VERSION,
+         "plan version 4, and this library reads version 3: compile the program again"},
+        {"\"plan_version\":\"3\"", "\"plan_version\":\"x\"", INSITU_FORMAT, "does not state its plan_version"},
         {"[\\\"10\\\",", "[\\\"09\\\",", INSITU_VERSION,
          "version '09' and 13 fields, and this library reads version '10'"},
         {"\"record\":", "\"recorf\":", INSITU_VERSION, "has no record: compile the program again"},

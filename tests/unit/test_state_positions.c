@@ -85,6 +85,7 @@ static plan *make_started_plan(void) {
     tensor_type table = plan->states[2].type;
     (void)add_weight(plan, "cache", table, start);
     plan->state_storages[2].initial = plan->weight_count - 1;
+    plan->states[2].rows = 1; /* axis 0 */
     return plan;
 }
 
@@ -101,7 +102,9 @@ static void rows_get_their_initial_values(void **state) {
     must_run(&r, insitu_state_truncate(r.state, "cache", 2, NULL, &r.diag));
     must_run(&r, insitu_state_read(r.state, "cache", cache, sizeof(cache), &r.diag));
     assert_true(cache[1][7] == 9 && cache[2][2] == 3 && cache[2][3] == 0 && cache[3][3] == 4 && cache[3][4] == 0);
-    must_run(&r, insitu_state_truncate(r.state, NULL, 0, NULL, &r.diag));
+    must_fail(&r, insitu_state_truncate(r.state, NULL, 0, NULL, &r.diag), INSITU_ARG,
+              "is not indexed by position: its update is 'none'; nothing is cut");
+    must_run(&r, insitu_state_truncate(r.state, "cache", 0, NULL, &r.diag));
     must_run(&r, insitu_state_read(r.state, "cache", cache, sizeof(cache), &r.diag));
     must_run(&r, insitu_state_read(r.state, "counter", &counter, sizeof(counter), &r.diag));
     assert_true(cache[0][0] == 1 && cache[0][1] == 0 && counter == 5);

@@ -1,0 +1,248 @@
+/* States that are indexed by position, such as the caches of attention: every write of the program to such a state replaces
+ * rows of one axis, row p with what belongs to position p. Then a sequence is cut to n rows by giving the rest their initial
+ * values.
+ *
+ * In: the state's value when the call begins and when it ends. The layers from the one to the other must be writes of rows,
+ * views with the dimensions in another order, and parts at constant places. A position must be the number that the call is
+ * given, or a number that only grows from call to call, plus 0, 1, 2 ...: one that is wrapped, clamped, looked up or shifted
+ * may be a slot that serves several positions. What is not known to be one is none. */
+#include "network/network_int.h"
+
+enum { NO_AXIS = -2, UNWRITTEN = -1, MAX_STEPS = 4096 };
+
+typedef struct tracer {
+    const network *network;
+    uint32_t steps; /* bounds the walk */
+} tracer;
+
+static const layer *maker(tracer *tracer, tensor_id tensor) {
+    const network_tensor *row = network_tensor_of(tracer->network, tensor);
+    if (row->role != TENSOR_RESULT || ++tracer->steps > MAX_STEPS) return NULL;
+    return network_layer_of(tracer->network, row->producer);
+}
+
+static sym size_in(const tracer *tracer, tensor_id tensor, uint32_t dim) {
+    return network_tensor_of(tracer->network, tensor)->shape.sizes[dim];
+}
+
+static bool is_number(const tracer *tracer, sym value, int64_t expected) {
+    int64_t number;
+    return sym_constant(&tracer->network->symbols, value, &number) && number == expected;
+}
+
+/* ---- positions ---- */
+
+static bool is_position(tracer *tracer, tensor_id tensor, sym extent);
+
+static const layer *item_of(const tracer *tracer, uint32_t symbol) {
+    const network *network = tracer->network;
+    for (uint32_t i = 0; i < network->layer_count; i++)
+        if (network->layers[i].kind == LAYER_ITEM &&
+            sym_symbol_index(&network->symbols, layer_attr(&network->layers[i], ATTR_SYMBOL).value) == symbol)
+            return &network->layers[i];
+    return NULL;
+}
+
+/* A difference of lengths, such as all that there will be less what is new. */
+static bool is_of_lengths(const tracer *tracer, sym value) {
+    const sym_pool *pool = &tracer->network->symbols;
+    if (sym_op_of(pool, value) != SYM_ADD) return false;
+    for (uint32_t i = 0; i < sym_arg_count(pool, value); i++) {
+        sym part = sym_arg(pool, value, i);
+        if (sym_op_of(pool, part) == SYM_MUL && sym_arg_count(pool, part) == 2)
+            part = is_number(tracer, sym_arg(pool, part, 0), -1) ? sym_arg(pool, part, 1) : part;
+        uint32_t symbol = sym_symbol_index(pool, part);
+        if (symbol == NONE || item_of(tracer, symbol)) return false;
+    }
+    return true;
+}
+
+/* A slice's start is clamped to what there is, which moves no row that is written. */
+static bool is_position_number(tracer *tracer, sym value, sym extent) {
+    const sym_pool *pool = &tracer->network->symbols;
+    for (uint32_t i = 0; i < 2 && sym_arg_count(pool, value) == 2; i++) {
+        sym_op op = sym_op_of(pool, value);
+        sym first = sym_arg(pool, value, 0), second = sym_arg(pool, value, 1);
+        bool swaps = op == SYM_MIN ? sym_same(second, extent) : is_number(tracer, second, 0);
+        sym limit = swaps ? second : first, rest = swaps ? first : second;
+        if (op != SYM_MIN && op != SYM_MAX) break;
+        if (op == SYM_MIN ? !sym_same(limit, extent) : !is_number(tracer, limit, 0)) return false;
+        value = rest;
+    }
+    uint32_t symbol = sym_symbol_index(pool, value);
+    if (symbol == NONE) return is_of_lengths(tracer, value);
+    const layer *item = item_of(tracer, symbol);
+    return item ? is_position(tracer, item->operands[0], extent) : true;
+}
+
+/* 0, 1, 2 ... along some dimensions: what is added to a first position. */
+static bool is_run(tracer *tracer, tensor_id tensor) {
+    const index_form form = network_index_form(tracer->network, tensor);
+    const network_tensor *row = network_tensor_of(tracer->network, tensor);
+    if (form.is_unknown || form.base != 0) return false;
+    for (uint32_t i = 0; i < row->shape.rank; i++)
+        if (!is_number(tracer, row->shape.sizes[i], 1) && form.steps[i] != 0 && form.steps[i] != 1) return false;
+    return true;
+}
+
+static bool is_sum(const layer *layer) {
+    return layer->kind == LAYER_BINARY && layer->operand_count == 2 && layer_attr(layer, ATTR_OP).op == OP_ADD &&
+           layer_attr(layer, ATTR_SCALAR).kind == ATTR_KIND_NONE;
+}
+
+/* A count that the program keeps: each call adds to it, and does nothing else. */
+static bool is_counter(tracer *tracer, uint32_t state) {
+    tensor_id start = tracer->network->states[state].tensor, next = tracer->network->states[state].next;
+    if (next.index == NONE) return false;
+    for (const layer *layer; (layer = maker(tracer, next));) {
+        if (layer->kind == LAYER_RESHAPE || layer->kind == LAYER_COPY) {
+            next = layer->operands[0];
+            continue;
+        }
+        if (layer->kind != LAYER_BINARY || layer_attr(layer, ATTR_OP).op != OP_ADD) return false;
+        for (uint32_t i = 0; i < layer->operand_count; i++)
+            if (layer->operands[i].index == start.index) return true;
+        return false;
+    }
+    return false;
+}
+
+static bool is_position(tracer *tracer, tensor_id tensor, sym extent) {
+    const network_tensor *row = network_tensor_of(tracer->network, tensor);
+    if (row->role == TENSOR_INPUT) return true;
+    if (row->role == TENSOR_STATE) return is_counter(tracer, row->index);
+    const layer *layer = maker(tracer, tensor);
+    if (!layer || !dtype_is_integral(row->dtype)) return false;
+    switch ((int)layer->kind) {
+    case LAYER_RESHAPE:
+    case LAYER_EXPAND:
+    case LAYER_PERMUTE:
+    case LAYER_CAST:
+    case LAYER_COPY: return is_position(tracer, layer->operands[0], extent);
+    case LAYER_SLICE:
+        return network_tensor_of(tracer->network, layer->operands[0])->role == TENSOR_INPUT &&
+               is_position(tracer, layer->operands[0], extent);
+    case LAYER_FILL: return is_position_number(tracer, layer_attr(layer, ATTR_VALUE).value, extent);
+    case LAYER_IOTA:
+        return is_number(tracer, layer_attr(layer, ATTR_STEP).value, 1) &&
+               is_position_number(tracer, layer_attr(layer, ATTR_START).value, extent);
+    case LAYER_BINARY:
+        if (!is_sum(layer)) return false;
+        for (uint32_t i = 0; i < 2; i++)
+            if (is_run(tracer, layer->operands[i]) && is_position(tracer, layer->operands[1 - i], extent)) return true;
+        return false;
+    default: return false;
+    }
+}
+
+/* ---- writes ---- */
+
+static int32_t joined(int32_t a, int32_t b) { return a == UNWRITTEN || a == b ? b : b == UNWRITTEN ? a : NO_AXIS; }
+
+static int32_t axis_between(tracer *tracer, tensor_id start, tensor_id value);
+
+static bool same_attr(const layer *a, const layer *b, attr_id id) {
+    return sym_same(layer_attr(a, id).value, layer_attr(b, id).value);
+}
+
+/* Rows at positions; or, at a constant place, a part of which rows were written. */
+static int32_t axis_of_slice(tracer *tracer, const layer *layer) {
+    const network *network = tracer->network;
+    int64_t dim = layer_attr_int(network, layer, ATTR_DIM), place;
+    sym start = layer_attr(layer, ATTR_START).value, extent = size_in(tracer, layer->operands[0], (uint32_t)dim);
+    if (!sym_constant(&network->symbols, start, &place))
+        return layer_attr_int(network, layer, ATTR_STEP) == 1 && is_position_number(tracer, start, extent)
+                   ? (int32_t)dim
+                   : NO_AXIS;
+    tensor_id part = layer->operands[1];
+    for (const struct layer *looker; (looker = maker(tracer, part)); part = looker->operands[0]) {
+        if (looker->kind == LAYER_SLICE) break;
+        if (!kind_has(looker->kind, TRAIT_UPDATE) && looker->kind != LAYER_RESHAPE && looker->kind != LAYER_PERMUTE)
+            return NO_AXIS;
+    }
+    const struct layer *looker = maker(tracer, part);
+    if (!looker || !same_attr(looker, layer, ATTR_DIM) || !same_attr(looker, layer, ATTR_START) ||
+        !same_attr(looker, layer, ATTR_END) || !same_attr(looker, layer, ATTR_STEP) ||
+        looker->operands[0].index != layer->operands[0].index)
+        return NO_AXIS;
+    int32_t axis = axis_between(tracer, part, layer->operands[1]);
+    return axis == dim ? NO_AXIS : axis;
+}
+
+/* Rows of one dimension, or of one for each row of a batch. */
+static int32_t axis_of_indices(tracer *tracer, const layer *layer) {
+    const attr dims = layer_attr(layer, ATTR_DIMS);
+    int64_t dim = 0;
+    uint32_t count = dims.list.count;
+    if (count < 1 || count > 2 || layer_attr_int(tracer->network, layer, ATTR_ACCUMULATE)) return NO_AXIS;
+    if (!sym_constant(&tracer->network->symbols, dims.list.items[count - 1], &dim)) return NO_AXIS;
+    if (count == 2 && (!is_number(tracer, dims.list.items[0], 0) || !is_run(tracer, layer->operands[2])))
+        return NO_AXIS;
+    tensor_id positions = layer->operands[layer->operand_count - 1];
+    return is_position(tracer, positions, size_in(tracer, layer->operands[0], (uint32_t)dim)) ? (int32_t)dim : NO_AXIS;
+}
+
+/* The dimension of a reshape's result that is the operand's dimension: the same elements lie before it. */
+static int32_t reshaped_axis(tracer *tracer, const layer *layer, int32_t axis) {
+    const sym_pool *pool = &tracer->network->symbols;
+    const shape *from = &network_tensor_of(tracer->network, layer->operands[0])->shape;
+    const shape *to = &network_tensor_of(tracer->network, layer->results[0])->shape;
+    int64_t before = 1, size, place = 1;
+    for (int32_t i = 0; i < axis; i++) {
+        if (!sym_constant(pool, from->sizes[i], &size)) return NO_AXIS;
+        before *= size;
+    }
+    for (uint32_t i = 0; i < to->rank; i++) {
+        if (place == before && sym_same(to->sizes[i], from->sizes[axis])) return (int32_t)i;
+        if (!sym_constant(pool, to->sizes[i], &size)) return NO_AXIS;
+        place *= size;
+    }
+    return NO_AXIS;
+}
+
+static int32_t permuted_axis(const tracer *tracer, const layer *layer, int32_t axis) {
+    const attr axes = layer_attr(layer, ATTR_AXES);
+    for (uint32_t i = 0; i < axes.list.count; i++)
+        if (is_number(tracer, axes.list.items[i], axis)) return (int32_t)i;
+    return NO_AXIS;
+}
+
+/* Of the writes that make value of start, as a dimension of value. */
+static int32_t axis_between(tracer *tracer, tensor_id start, tensor_id value) {
+    if (value.index == start.index) return UNWRITTEN;
+    const layer *layer = maker(tracer, value);
+    if (!layer || layer->operand_count < 1) return NO_AXIS;
+    int32_t axis = axis_between(tracer, start, layer->operands[0]);
+    if (axis == NO_AXIS) return NO_AXIS;
+    switch ((int)layer->kind) {
+    case LAYER_SLICE_UPDATE: return joined(axis, axis_of_slice(tracer, layer));
+    case LAYER_INDEX_UPDATE: return joined(axis, axis_of_indices(tracer, layer));
+    case LAYER_COPY: return axis;
+    case LAYER_RESHAPE: return axis < 0 ? axis : reshaped_axis(tracer, layer, axis);
+    case LAYER_PERMUTE: return axis < 0 ? axis : permuted_axis(tracer, layer, axis);
+    default: return NO_AXIS;
+    }
+}
+
+static bool is_same_view(const network *network, const network_state *a, const network_state *b) {
+    const shape *shape = &network_tensor_of(network, a->tensor)->shape;
+    if (!shape_same(shape, &network_tensor_of(network, b->tensor)->shape) || !sym_same(a->offset, b->offset))
+        return false;
+    for (uint32_t i = 0; i < shape->rank; i++)
+        if (!sym_same(a->strides[i], b->strides[i])) return false;
+    return true;
+}
+
+/* Of the states in one block of memory one may be written, and the others are names of it. */
+uint32_t network_position_axis(const network *network, uint32_t state) {
+    tracer tracer = {.network = network};
+    const network_state *row = &network->states[state], *writer = NULL;
+    for (uint32_t i = 0; i < network->state_count; i++) {
+        const network_state *other = &network->states[i];
+        if (i != state && (row->record == NONE || other->record != row->record)) continue;
+        if (!is_same_view(network, row, other) || (writer && other->next.index != NONE)) return NONE;
+        if (other->next.index != NONE) writer = other;
+    }
+    int32_t axis = writer ? axis_between(&tracer, writer->tensor, writer->next) : NO_AXIS;
+    return axis < 0 ? NONE : (uint32_t)axis;
+}
