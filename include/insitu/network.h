@@ -34,7 +34,8 @@ INSITU_API void insitu_network_destroy(insitu_network *network);
 /* ---- numbers that are only known when the network runs ---- */
 
 /* A symbol: a size that varies, in [min, max]; max -1: without a limit. Sizes of inputs or states that are the symbol
- * itself give its value. The name is up to 63 letters, digits and "_", and no word of docs/ir.md's expressions, such as
+ * itself give its value, and so do sizes of inputs that grow or fall with it, such as 2*n + 1, if what else is in them is
+ * known. The name is up to 63 letters, digits and "_", and no word of docs/ir.md's expressions, such as
  * "max". Errors: ARG (the name, also one that is taken; the range). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_network_add_symbol(insitu_network *network, const char *name,
                                                                      int64_t min, int64_t max,

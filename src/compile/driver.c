@@ -177,7 +177,7 @@ static insitu_status make_plan(network *network, const insitu_compile_options *o
     TRY(compile_plan(network, &plan_options, options->strict, out_plan, diag));
     insitu_status status = dump_network(network, diag);
     if (status == INSITU_OK) status = network_verify(network, diag);
-    if (status == INSITU_OK) status = network_check_symbols(network, diag);
+    if (status == INSITU_OK) status = network_check_symbols(network, INSITU_UNSUPPORTED, diag);
     if (status == INSITU_OK) status = dump_plan(*out_plan);
     if (status == INSITU_OK) status = plan_verify(*out_plan, diag);
     if (status == INSITU_OK) status = check_kernels(*out_plan, diag);
@@ -280,7 +280,7 @@ static insitu_status check_network(const insitu_network *network, const insitu_c
             FAIL(diag, INSITU_ARG, "record %u of the network, '%s', has no bytes: insitu_network_set_record gives them",
                  i, record->name);
     }
-    return network->network->identity ? INSITU_OK : network_check_symbols(network->network, diag);
+    return network->network->identity ? INSITU_OK : network_check_symbols(network->network, INSITU_ARG, diag);
 }
 
 /* Compilation changes a network, so a copy is compiled. */

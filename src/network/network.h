@@ -164,8 +164,8 @@ MUST_CHECK insitu_status network_infer(network *network, layer_kind kind, const 
 MUST_CHECK insitu_status network_print(const network *network, text *out, insitu_diag *diag);
 MUST_CHECK insitu_status network_parse(const char *source, network **out_network, insitu_diag *diag);
 MUST_CHECK insitu_status network_verify(network *network, insitu_diag *diag);
-/* Every symbol that the network uses has a value when it runs. Errors: ARG (names the symbol and its user). */
-MUST_CHECK insitu_status network_check_symbols(const network *network, insitu_diag *diag);
+/* Every symbol that the network uses has a value when it runs. Errors: fault (names the symbol and its user). */
+MUST_CHECK insitu_status network_check_symbols(const network *network, insitu_status fault, insitu_diag *diag);
 /* The same network by itself, read from its text; records' bytes are shared. */
 MUST_CHECK insitu_status network_copy(const network *source, network **out_network, insitu_diag *diag);
 

@@ -100,7 +100,7 @@ static bool has_open_size(const network *network) {
 static insitu_status remove_states(network *network, insitu_diag *diag) {
     bool was_open = has_open_size(network);
     network->state_count = 0;
-    return was_open ? network_check_symbols(network, diag) : INSITU_OK;
+    return was_open ? network_check_symbols(network, INSITU_ARG, diag) : INSITU_OK;
 }
 
 insitu_status network_freeze_states(network *network, insitu_diag *diag) {

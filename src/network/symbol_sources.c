@@ -6,6 +6,7 @@
 typedef struct sources {
     const network *network;
     bool *known; /* by symbol */
+    insitu_status fault;
 } sources;
 
 static void add_source(const sources *sources, sym value) {
@@ -61,7 +62,7 @@ static insitu_status check_use(const sources *sources, sym value, const char *wh
     const sym_pool *pool = &sources->network->symbols;
     for (uint32_t symbol = 0; symbol < pool->symbol_count; symbol++) {
         if (sources->known[symbol] || !sym_uses(pool, value, symbol)) continue;
-        FAIL(diag, sources->network->identity ? INSITU_UNSUPPORTED : INSITU_ARG,
+        FAIL(diag, sources->fault,
              "%s '%s' uses the symbol '%s', which has no value: no size of an input or state is or gives it", what,
              name, pool->symbols[symbol].name);
     }
@@ -92,8 +93,8 @@ static insitu_status check_uses(const sources *sources, insitu_diag *diag) {
     return INSITU_OK;
 }
 
-insitu_status network_check_symbols(const network *network, insitu_diag *diag) {
-    sources sources = {.network = network};
+insitu_status network_check_symbols(const network *network, insitu_status fault, insitu_diag *diag) {
+    sources sources = {.network = network, .fault = fault};
     arena scratch;
     arena_init(&scratch);
     insitu_status status = arena_array(&scratch, network->symbols.symbol_count, sizeof(bool), &sources.known);

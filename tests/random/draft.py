@@ -20,7 +20,10 @@ class Draft:
         self.is_dynamic = self.random.random() < 0.3
         self.extents = self.random.sample([1, 2, 3, 4, 6], 3)
         self.main = self.random.choice(DTYPES)
-        sizes = (SIZE,) + tuple(self.random.randint(4, 9) for _ in range(2)) if self.is_dynamic else (SIZE,) * 3
+        derived = self.random.choice([(1, 0)] * 3 + [(2, 1), (3, -1), (2, -1), (1, 1), (1, -2)])
+        least = 0 if derived == (1, 0) and self.random.random() < 0.3 else 4
+        lengths = [n for n in range(least, 10) if (n - derived[1]) % derived[0] == 0] + [0] * (least == 0)
+        sizes = (SIZE,) + tuple(self.random.choice(lengths) for _ in range(2)) if self.is_dynamic else (SIZE,) * 3
         inputs = tuple(self.new_tensor(f"x{i}", 0.4) for i in range(self.random.randint(1, 3)))
         self.has_positions = self.random.random() < 0.6
         if self.has_positions:
@@ -34,7 +37,7 @@ class Draft:
             shape = tuple(WIDE if n == SIZE else n for n in wide[0].shape)
             buffers += (replace(wide[0], name=f"b{len(buffers)}", shape=shape, order=tuple(range(len(shape)))),)
         second = f"b{len(buffers)}" if self.chance(0.04) else ""
-        self.program = Program(seed, inputs, buffers, (), (), sizes, bool(wide), second)
+        self.program = Program(seed, inputs, buffers, (), (), sizes, bool(wide), derived, second)
         self.oracle = Oracle(self.program)
         self.oracle.begin(0)
         self.lines, self.variables, self.count = [], [], 0

@@ -28,7 +28,7 @@ class Tensor:
         generator = torch.Generator().manual_seed(seed * 7919 + sum(self.name.encode()))
         shape = [size if n == SIZE else n for n in self.shape]
         if self.values == "mask":
-            made = torch.rand(shape, generator=generator) < 0.5
+            made = torch.rand(shape, generator=generator) < (0.5 if seed % 4 else 0.0)  # of some calls none is set
         elif self.values == "numbers":
             low = 0 if self.dtype == torch.uint8 else -4
             made = torch.randint(low, 5, shape, generator=generator).to(self.dtype)
@@ -71,6 +71,7 @@ class Program:
     outputs: tuple
     sizes: tuple = (SIZE, SIZE, SIZE)  # the dynamic size in each call
     is_dynamic: bool = False
+    derived: tuple = (1, 0)  # the dynamic size is this factor times a Dim, plus this number
     second_name: str = ""  # a buffer of that name is the first buffer
 
     def arguments(self, call):
@@ -101,9 +102,15 @@ class Program:
     def dynamic_shapes(self):
         if not self.is_dynamic:
             return None
-        size = torch.export.Dim("size", min=4, max=11)
+        size = eval(self.size(), {"torch": torch})
         return {tensor.name: {tensor.order.index(dim): size for dim, n in enumerate(tensor.shape) if n == SIZE}
                 for tensor in self.inputs}
+
+    def size(self):
+        """The text of the dynamic size."""
+        factor, more = self.derived
+        least, most = (min(*self.sizes, 4) - more) // factor, (11 - more) // factor
+        return f'{factor} * torch.export.Dim("size", min={least}, max={most}) + {more}'.removeprefix("1 * ").removesuffix(" + 0")
 
     def snippet(self):
         """A script of its own that makes the program and runs it with PyTorch."""
@@ -111,7 +118,7 @@ class Program:
                            for name, dims in (self.dynamic_shapes() or {}).items())
         calls = ",\n         ".join(f"({''.join(literal(value) + ', ' for value in self.arguments(call))})" for call in range(3))
         dynamic = f', dynamic_shapes={{{shapes}}}' if self.is_dynamic else ""
-        size = 'size = torch.export.Dim("size", min=4, max=11)\n' if self.is_dynamic else ""
+        size = f"size = {self.size()}\n" if self.is_dynamic else ""
         return (f"import copy, torch\n\n{self.source()}\n\ncalls = [{calls}]\n{size}with torch.no_grad():\n"
                 f"    program = torch.export.export(Model(), copy.deepcopy(calls[0]){dynamic}, strict=False)\n"
                 'torch.export.save(program, "train.pt2")\n'

@@ -329,6 +329,28 @@ def at_item(draft):
     return Line(f"{checks}; {part}.copy_({source})", (), to, (source,), "copy", is_apart=True)
 
 
+def chosen_rows(draft):
+    """Rows that a mask chooses, maybe none, are written where the mask, or another form of it, says."""
+    to = target(draft, lambda tensor: tensor.dim() > 0 and tensor.dtype != torch.bool)
+    if not to:
+        return None
+    tensor = draft.value(to)
+    source = draft.operand(tensor.shape, lambda t: t.dtype == tensor.dtype, near=to)
+    mask = draft.mask(tensor.shape[:1])
+    if source is None or mask is None or draft.value(source).shape != tensor.shape:
+        return None
+    number = len(draft.lines)
+    n, m, p, q = draft.size(tensor.shape[0]), f"m{number}", f"p{number}", f"q{number}"
+    parts = f"{m} = ({mask}).expand({n}).clone(); {p} = {source}[{m}]"
+    whole = f"{parts}; {q} = {source}[~{m}]; torch._check({p}.shape[0] + {q}.shape[0] == {n})"
+    forms = [(f"{parts}; {to}[{m}] = {p}", "copy"), (f"{parts}; {to}.index_put_(({m},), {p}, accumulate=True)", "accumulate"),
+             (f"{parts}; {to}.masked_scatter_({m}.reshape({', '.join([n] + ['1'] * (tensor.dim() - 1))}), {p})", "copy"),
+             (f"{whole}; {to}.copy_(torch.cat([{p}, {q}]))", "copy"),
+             (f"{whole}; {to}.copy_(torch.cat([{q} * 1, {p} + 0]))", "copy")]
+    code, rule = draft.random.choice(forms)
+    return Line(code, (), to, (to, source) if rule == "accumulate" else (source,), rule, is_apart=True)
+
+
 def from_itself(draft):
     """A tensor written with what is computed from all of it."""
     to = target(draft, lambda tensor: is_number(tensor) and tensor.dim() > 0)
@@ -366,4 +388,4 @@ def in_place_only(draft):
 
 
 WRITES = {copied: 8, arithmetic: 8, unary: 5, masked: 5, indexed: 8, several_positions: 2, scattered: 4, shifted: 4,
-          reassigned: 3, exchanged: 5, each: 2, from_itself: 5, in_place_only: 2, exchanged_parts: 4, at_item: 3}
+          reassigned: 3, exchanged: 5, each: 2, from_itself: 5, in_place_only: 2, exchanged_parts: 4, at_item: 3, chosen_rows: 4}

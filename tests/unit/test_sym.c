@@ -244,6 +244,63 @@ static void test_symbols(void **state) {
     assert_int_equal(sym_symbol_index(pool, parse(pool, "s0 + 1")), NONE);
 }
 
+static void expect_solution(sym_pool *pool, const char *size, const char *name, int64_t given, int64_t expected) {
+    sym_value values[8] = {{.kind = SYM_KIND_INT, .i = 5}};
+    bool known[8] = {[1] = true};
+    uint32_t symbol = sym_find_symbol(pool, name);
+    values[1] = (sym_value){.kind = SYM_KIND_INT, .i = 4}; /* s1 */
+    assert_int_equal(sym_unknown(pool, parse(pool, size), known), symbol);
+    bool found = sym_solve(pool, parse(pool, size), symbol, given, values, known);
+    assert_int_equal(found, expected >= 0);
+    assert_int_equal(known[symbol], found);
+    if (found) assert_int_equal(values[symbol].i, expected);
+}
+
+static void test_sizes_give_symbols(void **state) {
+    sym_pool *pool = *state;
+    expect_solution(pool, "s0", "s0", 7, 7);
+    expect_solution(pool, "2*s0", "s0", 14, 7);
+    expect_solution(pool, "2*s0", "s0", 15, -1);
+    expect_solution(pool, "2*s0", "s0", 2, -1); /* 1 is below its range */
+    expect_solution(pool, "4*s0 - 1", "s0", 27, 7);
+    expect_solution(pool, "200 - 3*s0", "s0", 179, 7);
+    expect_solution(pool, "s0*s0 + s1", "s0", 53, 7);
+    expect_solution(pool, "9223372036854775807*s0", "s0", 14, -1);
+    sym_add_symbol(pool, "h", SYM_KIND_INT, 0, INT64_MAX);
+    expect_solution(pool, "8*h + 3", "h", INT64_MAX - 4, INT64_MAX / 8);
+    static const char *const unsolved[] = {"s0 // 2", "s0 % 4", "s0*s0 - 9*s0", "s0 + h", "u0*s0", "3", "max(s0, 5)"};
+    for (size_t i = 0; i < COUNT_OF(unsolved); i++) {
+        bool known[8] = {false};
+        assert_int_equal(sym_unknown(pool, parse(pool, unsolved[i]), known), NONE);
+    }
+    uint32_t symbol = sym_find_symbol(pool, "s0");
+    expect_text(pool, sym_replace(pool, parse(pool, "s0 + s1 - max(s0, 3) + u0"), symbol, parse(pool, "5 - s1")),
+                "u0 - max(-s1 + 5, 3) + 5");
+}
+
+static void expect_exact(sym_pool *pool, const char *condition, bool holds) {
+    int64_t value;
+    assert_true(sym_constant(pool, parse(pool, condition), &value));
+    assert_int_equal(value, holds);
+}
+
+/* Integers and floats are compared, and integers divided, as Python does: not by doubles of the integers. */
+static void test_mixed_numbers_are_exact(void **state) {
+    sym_pool *pool = *state;
+    expect_exact(pool, "9007199254740993 == 9007199254740992.0", false);
+    expect_exact(pool, "9007199254740993 > 9007199254740992.0", true);
+    expect_exact(pool, "9223372036854775807 < 9223372036854775808.0", true);
+    expect_exact(pool, "-3 < -2.5", true);
+    expect_exact(pool, "-2 < -2.5", false);
+    expect_exact(pool, "3 / 2 == 1.5", true);
+    expect_exact(pool, "-7 / 2 == -3.5", true);
+    expect_exact(pool, "9007199254740993 / 9007199254740993 == 1.0", true);
+    expect_exact(pool, "9223372036854775807 / 3 == 3074457345618258603.0", true);
+    expect_exact(pool, "1 / 3 == 0.3333333333333333", true);
+    prints(pool, "trunc(float(s0))", "s0");
+    prints(pool, "trunc(float(s1))", "trunc(float(s1))");
+}
+
 static void test_clone_and_view(void **state) {
     sym_pool *pool = *state, copy, view;
     sym a = parse(pool, "s0*s1 + max(u0, 3)");
@@ -601,6 +658,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_floats, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ranges, setup, teardown),
         cmocka_unit_test_setup_teardown(test_symbols, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sizes_give_symbols, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_mixed_numbers_are_exact, setup, teardown),
         cmocka_unit_test_setup_teardown(test_clone_and_view, setup, teardown),
         cmocka_unit_test_setup_teardown(test_srepr, setup, teardown),
         cmocka_unit_test_setup_teardown(test_srepr_refuses, setup, teardown),
