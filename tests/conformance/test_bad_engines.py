@@ -57,7 +57,7 @@ class BadEngines(unittest.TestCase):
 
     def test_newer(self):
         edit_engine(self.engine, self.target, b'"plan_version":"3"', b'"plan_version":"4"')
-        self.refused("version 3")
+        self.refused("version 4")
 
     def test_edited_with_the_right_hash(self):
         """A hash alone makes nothing believed: the step now writes a storage that does not exist."""

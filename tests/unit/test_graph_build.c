@@ -272,6 +272,10 @@ static void test_guards(void **state) {
         expect_build(&fixture.program, INSITU_OK, *rows[i].part ? rows[i].part : "symbol s5: int [0,9]\n  record");
         if (*rows[i].part) expect_build(&fixture.program, INSITU_OK, "assert ");
     }
+}
+
+static void test_guards_refused(void **state) {
+    (void)state;
     static const char *const refused[] = {"L['z'] == 1",
                                           "L['x'].size()[2] == 1",
                                           "L['x'] == 1",
@@ -322,6 +326,7 @@ int main(void) {
         cmocka_unit_test(test_arguments_refused),
         cmocka_unit_test(test_unknown_operator_is_kept),
         cmocka_unit_test(test_guards),
+        cmocka_unit_test(test_guards_refused),
         cmocka_unit_test(test_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -275,7 +275,7 @@ static void test_sizes_give_symbols(void **state) {
     }
     uint32_t symbol = sym_find_symbol(pool, "s0");
     expect_text(pool, sym_replace(pool, parse(pool, "s0 + s1 - max(s0, 3) + u0"), symbol, parse(pool, "5 - s1")),
-                "u0 - max(-s1 + 5, 3) + 5");
+                "u0 - max(3, -s1 + 5) + 5");
 }
 
 static void expect_exact(sym_pool *pool, const char *condition, bool holds) {
