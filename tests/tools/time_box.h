@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { TIME_BOX_SECONDS = 60, TIME_BOX_LEAST = 50 /* inputs that are tried in any case */ };
+enum { TIME_BOX_SECONDS = 40, TIME_BOX_LEAST = 50 /* inputs that are tried in any case */ };
 
 typedef struct time_box {
     struct timespec start;
