@@ -2,10 +2,11 @@
 # Installs a build to a temporary prefix, compares what the libraries export with the lists beside this script (a function
 # that is added or taken away is a line of theirs), and builds and runs a user's program with
 # pkg-config (shared and static) and with find_package.
-# usage: test_install.sh BUILD_FOLDER C_COMPILER
+# usage: test_install.sh BUILD_FOLDER C_COMPILER CXX_COMPILER    (a static library needs the OpenMP of its own compiler)
 set -eu
 build=$1
 compiler=$2
+cxx_compiler=$3
 here=$(dirname "$0")
 prefix=$(mktemp -d)
 trap 'rm -rf "$prefix"' EXIT
@@ -34,7 +35,8 @@ for library in insitu insitu_runtime; do
 done
 
 for consumer in consumer consumer_cxx; do
-    cmake -G Ninja -S "$here/$consumer" -B "$prefix/$consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$compiler" >"$prefix/cmake.log" 2>&1 ||
+    cmake -G Ninja -S "$here/$consumer" -B "$prefix/$consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$compiler" \
+        -DCMAKE_CXX_COMPILER="$cxx_compiler" >"$prefix/cmake.log" 2>&1 ||
         { cat "$prefix/cmake.log"; exit 1; }
     cmake --build "$prefix/$consumer" >"$prefix/build.log" || { cat "$prefix/build.log"; exit 1; }
     for library in insitu runtime insitu_static runtime_static; do
