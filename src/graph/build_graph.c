@@ -5,23 +5,6 @@
  * the converter lists all of them at once. */
 #include "graph/build_int.h"
 
-/* Keys that are no symbol ("2*s77") bound a derived size: the symbol's own range says the same. */
-static insitu_status build_symbols(builder *builder, graph *graph) {
-    const archive_program *program = builder->program;
-    for (uint32_t i = 0; i < program->range_count; i++) {
-        const archive_range *range = &program->ranges[i];
-        if (!is_symbol_name(range->expression)) continue;
-        bool is_float = strncmp(range->expression, "zf", 2) == 0 || strncmp(range->expression, "zuf", 3) == 0;
-        if (range->min > range->max)
-            FAIL(builder->diag, INSITU_FORMAT, "the range of symbol '%s' is empty", range->expression);
-        if (is_float)
-            sym_add_symbol(graph->symbols, range->expression, SYM_KIND_FLOAT, INT64_MIN, INT64_MAX);
-        else
-            sym_add_symbol(graph->symbols, range->expression, SYM_KIND_INT, range->min, range->max);
-    }
-    return sym_pool_status(graph->symbols, builder->diag);
-}
-
 static void subgraphs(const graph *graph, void (*visit)(struct graph *, bool *), bool *flag) {
     for (uint32_t i = 0; i < graph->node_count; i++)
         for (uint32_t k = 0; k < graph->nodes[i].arg_count; k++)

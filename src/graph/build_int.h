@@ -23,6 +23,9 @@ typedef struct scope {
     uint32_t depth;
 } scope;
 
+/* build_symbols.c */
+MUST_CHECK insitu_status build_symbols(builder *builder, graph *graph);
+
 /* build_values.c */
 MUST_CHECK insitu_status build_sym(builder *builder, sym_pool *symbols, const archive_sym *saved, sym *out);
 MUST_CHECK insitu_status build_type(builder *builder, sym_pool *symbols, const char *name,

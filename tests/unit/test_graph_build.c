@@ -107,6 +107,29 @@ static void expect_build(const archive_program *program, insitu_status expected,
     insitu_diag_release(&diag);
 }
 
+/* A minimum of 2 that is torch.export's own gives way to what the range of an expression allows. */
+static void test_ranges_of_expressions(void **state) {
+    (void)state;
+    static const struct {
+        archive_range ranges[3];
+        const char *symbol;
+    } cases[] = {
+        {{{"s77", 2, 3}, {"8*s77", 8, 24}, {"s5", 0, 9}}, "symbol s77: int [1,3]\n"},
+        {{{"s77", 2, 3}, {"4*s77 - 1", 3, 11}, {"s5", 0, 9}}, "symbol s77: int [1,3]\n"},
+        {{{"s77", 2, 8}, {"s77 + 1", 1, 9}, {"s5", 0, 9}}, "symbol s77: int [0,8]\n"},
+        {{{"s77", 2, 8}, {"2*s77", 4, 16}, {"s5", 0, 9}}, "symbol s77: int [2,8]\n"},
+        {{{"s77", 3, 8}, {"2*s77", 2, 16}, {"s5", 0, 9}}, "symbol s77: int [3,8]\n"},
+        {{{"s77", 2, 8}, {"s5*s77", 0, 72}, {"s5", 0, 9}}, "symbol s77: int [2,8]\n"},
+        {{{"s77", 2, 8}, {"s77 +", 0, 72}, {"s5", 0, 9}}, "symbol s77: int [2,8]\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        fixture fixture;
+        fixture_init(&fixture, NULL, 0);
+        fixture.program.ranges = cases[i].ranges;
+        expect_build(&fixture.program, INSITU_OK, cases[i].symbol);
+    }
+}
+
 static void test_signature(void **state) {
     (void)state;
     fixture fixture;
@@ -320,6 +343,7 @@ static void test_devices(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ranges_of_expressions),
         cmocka_unit_test(test_signature),
         cmocka_unit_test(test_stored_type_must_agree),
         cmocka_unit_test(test_arguments_fit_schema),
