@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """How long compilation takes, by the size of the program, in families that are hard on a planner.
 
-    build/venv/bin/python bench/compile_time.py [--insitu PATH] [--cache DIR] [--most NODES] [--plot F.svg] [--table F.md] [FAMILY...]
+    build/venv/bin/python bench/compile_time.py [--insitu PATH] [--cache DIR] [--most SIZE] [--no-export] [--plot F.svg] [--table F.md]
+                                                  [FAMILY...]
 
 Each family is a module of a size; it is exported, compiled by the command three times, and the fastest time counts. Programs
 are kept in the cache folder, since exporting takes longer than compiling. The table has a row a program; the plot shows
@@ -300,7 +301,8 @@ def write_plot(rows, path):
     for i, name in enumerate(dict.fromkeys(row[0] for row in rows)):
         colour = COLOURS[i % len(COLOURS)]
         points = [at(row[2], row[3]) for row in rows if row[0] == name]
-        out.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
+        line = " ".join(points)
+        out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
         for point in points:
             x, y = point.split(",")
             out.append(f'<circle cx="{x}" cy="{y}" r="2.5" fill="{colour}"/>')
@@ -318,6 +320,7 @@ def main():
     parser.add_argument("--cache", default=os.path.join(tempfile.gettempdir(), "insitu_compile_time"))
     parser.add_argument("--most", type=int, default=10**9, help="leave out larger sizes")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--no-export", action="store_true", help="measure the programs of the cache alone")
     parser.add_argument("--export", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--plot")
     parser.add_argument("--table")
@@ -332,7 +335,7 @@ def main():
     for name in args.families or FAMILIES:
         for size in FAMILIES[name][1]:
             path = os.path.join(args.cache, f"{name}_{size}.pt2")
-            if size > args.most:
+            if size > args.most or (args.no_export and not os.path.exists(path + ".json")):
                 continue
             if not os.path.exists(path + ".json"):
                 subprocess.run([sys.executable, __file__, "--export", name, str(size), path], check=True)

@@ -74,6 +74,7 @@ typedef struct text {
 void text_init(text *text);
 void text_release(text *text);
 void text_add(text *text, const char *data, size_t size);
+void text_add_number(text *text, uint64_t number);
 void text_printf(text *text, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_vprintf(text *text, const char *format, va_list arguments);
 MUST_CHECK insitu_status text_status(const text *text, insitu_diag *diag);

@@ -37,14 +37,31 @@ void text_add(text *text, const char *data, size_t size) {
     text->data[text->size] = 0;
 }
 
+void text_add_number(text *text, uint64_t number) {
+    char digits[20];
+    size_t at = sizeof digits;
+    do digits[--at] = (char)('0' + number % 10);
+    while (number /= 10);
+    text_add(text, digits + at, sizeof digits - at);
+}
+
+/* Written where there is room already; again, if it is not enough. */
 void text_vprintf(text *text, const char *format, va_list arguments) {
+    const char *directive = strchr(format, '%');
+    if (!directive) {
+        text_add(text, format, strlen(format));
+        return;
+    }
+    if (!reserve(text, (size_t)(directive - format))) return;
     va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    size_t room = text->capacity - text->size;
+    int length = vsnprintf(text->data + text->size, room, format, arguments);
+    if (length < 0 || (size_t)length >= room) text->data[text->size] = 0;
     if (length < 0) {
         text->failed = true;
-    } else if (reserve(text, (size_t)length)) {
-        vsnprintf(text->data + text->size, (size_t)length + 1, format, again);
+    } else if ((size_t)length < room || reserve(text, (size_t)length)) {
+        if ((size_t)length >= room) vsnprintf(text->data + text->size, (size_t)length + 1, format, again);
         text->size += (size_t)length;
     }
     va_end(again);

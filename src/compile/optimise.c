@@ -29,7 +29,6 @@ static bool find_final(const network *network, uint32_t row, tensor_id *out_star
 typedef struct trial { /* a rewriting that may save copies */
     network *network;
     const plan_options *options;
-    uint64_t cost; /* of the first plan */
     plan **plan;
     insitu_diag *diag;
 } trial;
@@ -58,18 +57,29 @@ static insitu_status conclude(const trial *trial, const network_snapshot *before
 static bool may_try(const trial *trial) {
     plan_search *search = trial->options->search;
     search->spent += (uint64_t)TRIAL_STEPS_A_LAYER * trial->network->order_count;
-    bool may = search->spent + trial->cost <= search->most;
+    bool may = search->spent + search->last <= search->most;
     search->is_cut |= !may;
     return may;
 }
 
-static insitu_status try_pieces(const trial *trial, uint32_t row) {
+/* What is copied for the rows from first to end is written piece by piece. */
+static insitu_status assemble_rows(const trial *trial, uint32_t first, uint32_t end, bool *out_changed) {
+    *out_changed = false;
+    for (uint32_t row = first; row < end; row++) {
+        tensor_id start, next;
+        bool changed;
+        if ((*trial->plan)->report[row].in_place || !find_final(trial->network, row, &start, &next)) continue;
+        TRY(network_assemble(trial->network, start, next, &changed, trial->diag));
+        *out_changed |= changed;
+    }
+    return INSITU_OK;
+}
+
+static insitu_status try_pieces(const trial *trial, uint32_t first, uint32_t end) {
     network_snapshot before;
-    tensor_id start, next;
     bool changed;
-    if (!find_final(trial->network, row, &start, &next)) return INSITU_OK;
     TRY(network_save(trial->network, &before));
-    insitu_status status = network_assemble(trial->network, start, next, &changed, trial->diag);
+    insitu_status status = assemble_rows(trial, first, end, &changed);
     status = conclude(trial, &before, status, changed);
     network_snapshot_release(&before);
     return status;
@@ -90,17 +100,27 @@ static insitu_status try_pass(const trial *trial, insitu_status (*pass)(network 
     return status;
 }
 
+static uint32_t count_copied(const plan *plan) {
+    uint32_t copied = 0;
+    for (uint32_t row = 0; row < plan->report_count; row++) copied += !plan->report[row].in_place;
+    return copied;
+}
+
+/* Row by row; where the budget does not reach for that, first all of them at once. */
 static insitu_status save_copies(const trial *trial) {
-    bool copies = false;
-    for (uint32_t row = 0; row < (*trial->plan)->report_count; row++) {
+    const plan_search *search = trial->options->search;
+    const uint32_t copied = count_copied(*trial->plan), rows = (*trial->plan)->report_count;
+    if (copied == 0) return INSITU_OK;
+    bool reaches = search->spent < search->most && (search->most - search->spent) / (search->last + 1) > copied;
+    if (!reaches && may_try(trial)) TRY(try_pieces(trial, 0, rows));
+    for (uint32_t row = 0; row < rows; row++) {
         if ((*trial->plan)->report[row].in_place) continue;
-        copies = true;
         if (!may_try(trial)) return INSITU_OK;
-        TRY(try_pieces(trial, row));
+        TRY(try_pieces(trial, row, row + 1));
     }
     insitu_status (*const passes[])(struct network *, bool *, insitu_diag *) = {read_copies, network_own_parts,
                                                                                 network_sink_updates};
-    for (uint32_t i = 0; copies && i < sizeof(passes) / sizeof(passes[0]); i++) {
+    for (uint32_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++) {
         if (!may_try(trial)) return INSITU_OK;
         TRY(try_pass(trial, passes[i]));
     }
@@ -115,7 +135,7 @@ insitu_status compile_plan(network *network, const plan_options *options, bool s
     plan_search search = plan_search_for(network);
     const plan_options shared = {.no_inplace = options->no_inplace, .search = &search};
     TRY(plan_build(network, &shared, out_plan, diag));
-    const trial trial = {network, &shared, search.spent, out_plan, diag};
+    const trial trial = {network, &shared, out_plan, diag};
     insitu_status status = options->no_inplace ? INSITU_OK : save_copies(&trial);
     if (status == INSITU_OK && search.is_cut) status = plan_note_cut(*out_plan);
     if (status == INSITU_OK && strict) status = plan_require_in_place(*out_plan, diag);

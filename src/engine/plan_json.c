@@ -49,7 +49,7 @@ static void print_sym(plan_writer *writer, sym value) {
     if (writer->is_marking)
         number_sym(writer, value);
     else
-        text_printf(writer->out, "%u", writer->numbers[value.id]);
+        text_add_number(writer->out, writer->numbers[value.id]);
 }
 
 static void print_syms(plan_writer *writer, const sym *items, uint32_t count) {

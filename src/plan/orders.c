@@ -6,7 +6,7 @@
 #include "plan/plan_int.h"
 
 enum { MAX_EXACT = 5, MAX_FIRST = 16 };
-enum { SEARCH_STEPS = 8 << 20, SEARCH_STEPS_A_LAYER = 24 << 10 }; /* about 15 nanoseconds each */
+enum { SEARCH_STEPS = 16 << 20, SEARCH_STEPS_A_LAYER = 32 << 10 }; /* about 10 nanoseconds each */
 
 plan_search plan_search_for(const network *network) {
     return (plan_search){.most = SEARCH_STEPS + (uint64_t)SEARCH_STEPS_A_LAYER * network->order_count};
@@ -46,9 +46,10 @@ int64_t plan_copied_bytes(const plan *plan) {
     return sum;
 }
 
-/* Another plan may cost as much as the last one did. */
-static bool may_try(plan_search *search, uint64_t cost) {
-    bool may = search->spent + cost <= search->most;
+/* Another plan may cost as much as the last one did. Orders take half of what is left of the budget: rewritings the rest. */
+static bool may_try(plan_search *search, uint64_t before) {
+    uint64_t left = search->most > before ? search->most - before : 0;
+    bool may = search->spent + search->last <= before + left / 2;
     search->is_cut |= !may;
     return may;
 }
@@ -67,20 +68,17 @@ insitu_status plan_build(network *network, const plan_options *options, plan **o
     plan_search own = plan_search_for(network);
     plan_options shared = *options;
     if (!shared.search) shared.search = &own;
-    uint64_t before = shared.search->spent;
+    const uint64_t before = shared.search->spent;
     TRY(plan_in_order(network, &shared, 0, out_plan, diag));
-    uint64_t cost = shared.search->spent - before;
     uint32_t orders = options->no_inplace ? 1 : count_orders(network);
-    for (uint32_t i = 1; i < orders && plan_copied_bytes(*out_plan) > 0 && may_try(shared.search, cost); i++) {
+    for (uint32_t i = 1; i < orders && plan_copied_bytes(*out_plan) > 0 && may_try(shared.search, before); i++) {
         plan *other;
-        before = shared.search->spent;
         insitu_status status = plan_in_order(network, &shared, i, &other, NULL);
         if (status == INSITU_NOMEM) {
             plan_destroy(*out_plan);
             *out_plan = NULL;
             return diag_set(diag, INSITU_NOMEM, "out of memory");
         }
-        cost = shared.search->spent - before;
         if (status == INSITU_OK) keep_better(out_plan, other); /* else an order that some value can't be placed in */
     }
     return INSITU_OK;

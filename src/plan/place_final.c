@@ -13,12 +13,11 @@ static set_asides sum_old(planner *planner, bool returned) {
     set_asides sum = {0, 0};
     for (uint32_t i = 0; i < planner->copy_count; i++) {
         const planned_copy *copy = planner->copies[i];
-        int64_t bytes;
+        planner->steps++;
         bool stored = returned && copy->purpose == COPY_WRITE_BACK && returns_old(planner, copy->set_aside);
         if (!copy->active || (copy->purpose != COPY_SET_ASIDE && !stored)) continue;
         sum.count++;
-        bool is_known = sym_constant(planner->pool, layout_bytes(planner->pool, &copy->target.type), &bytes);
-        if (!is_known || !checked_add(sum.bytes, bytes, &sum.bytes)) sum.bytes = INT64_MAX;
+        if (copy->bytes == INT64_MAX || !checked_add(sum.bytes, copy->bytes, &sum.bytes)) sum.bytes = INT64_MAX;
     }
     return sum;
 }

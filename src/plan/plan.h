@@ -7,8 +7,8 @@
 /* What the search for a plan may cost, in steps of its own, so that a plan is the same on every machine. It is linear in the
  * size of the network; once it is spent, the best plan so far stands. */
 typedef struct plan_search {
-    uint64_t most, spent;
-    bool is_cut; /* something was not tried for it */
+    uint64_t most, spent, last; /* last: what the last plan cost */
+    bool is_cut;                /* something was not tried for it */
 } plan_search;
 plan_search plan_search_for(const network *network);
 typedef struct plan_options {

@@ -127,6 +127,7 @@ typedef struct planned_copy { /* a copy that the planner inserts */
     uint32_t set_aside; /* decision: another copy that is read in the source's stead; NONE */
     uint32_t is_read;   /* decision: it is made for its own sake, and read in the source's stead as well */
     plan_operand target;
+    int64_t bytes;      /* INT64_MAX if symbolic */
     uint32_t final;     /* the final for whose sake it is made; NONE */
     uint32_t copy_next; /* the next of the same source; NONE */
 } planned_copy;

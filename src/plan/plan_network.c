@@ -493,7 +493,8 @@ insitu_status plan_in_order(network *network, const plan_options *options, uint3
     arena_init(&planner.scratch);
     if (switch_on(SWITCH_NO_INPLACE)) planner.options.no_inplace = true;
     if (status == INSITU_OK) status = build(&planner);
-    options->search->spent += planner.steps + planner.order.steps + (uint64_t)STEPS_A_LAYER * network->order_count;
+    options->search->last = planner.steps + planner.order.steps + (uint64_t)STEPS_A_LAYER * network->order_count;
+    options->search->spent += options->search->last;
     options->search->is_cut |= planner.is_cut;
     arena_release(&planner.scratch);
     if (status == INSITU_OK) status = plan_verify(plan, diag);

@@ -169,6 +169,7 @@ insitu_status planner_add_copy(planner *planner, copy_purpose purpose, tensor_id
     TRY(new_copy(planner, purpose, source, out_copy));
     planned_copy *copy = planner->copies[*out_copy];
     copy->target = *target;
+    if (!sym_constant(planner->pool, layout_bytes(planner->pool, &target->type), &copy->bytes)) copy->bytes = INT64_MAX;
     copy->final = final;
     TRY(planner_set(planner, &copy->active, true));
     const uint32_t read = planner_tensor(planner, source)->storage;
