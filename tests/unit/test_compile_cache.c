@@ -211,6 +211,29 @@ static void damaged_entries_are_replaced(void **state) {
     remove_folder();
 }
 
+/* What lies between the tensors counts too. */
+static void padding_is_a_part_of_an_entry(void **state) {
+    (void)state;
+    char path[512];
+    make_folder();
+    assert_false(is_hit("decoder.train.pt2", new_options()));
+    assert_int_equal(find_entry(path, sizeof(path)), 1);
+    size_t size, begin;
+    uint8_t *whole = read_file(path, &size);
+    whole[size] = 0;
+    uint64_t header;
+    memcpy(&header, whole, sizeof(header));
+    const char *pad = strstr((const char *)whole + sizeof(header), "\"__pad.0\"");
+    assert_non_null(pad);
+    assert_int_equal(sscanf(strstr(pad, "data_offsets"), "data_offsets\":[%zu,", &begin), 1);
+    whole[sizeof(header) + header + begin] ^= 1;
+    write_file(path, whole, size);
+    assert_false(is_hit("decoder.train.pt2", new_options()));
+    assert_true(is_hit("decoder.train.pt2", new_options()));
+    free(whole);
+    remove_folder();
+}
+
 /* What is no engine file at all, where the entry should be: a pipe that nobody reads, a link to nothing. */
 static void other_things_are_replaced(void **state) {
     (void)state;
@@ -371,6 +394,7 @@ int main(void) {
             entries_without_a_map_are_replaced),
         ROW("row 68: a hit returns what is returned twice twice", arity_counts_positions),
         ROW("row 69: an entry that is cut or damaged anywhere is a miss, and replaced", damaged_entries_are_replaced),
+        ROW("row 69: so is one of which the padding differs", padding_is_a_part_of_an_entry),
         cmocka_unit_test(other_things_are_replaced),
         cmocka_unit_test(other_options_and_programs_are_other_entries),
         cmocka_unit_test(every_byte_of_a_program_counts),

@@ -3,6 +3,8 @@
 #include "saved_calls.h"
 #include "small_plans.h"
 
+#include <insitu/network.h>
+
 /* ---- which ---- */
 
 static void states_tell_how_they_are_written(void **state) {
@@ -36,6 +38,73 @@ static void states_tell_how_they_are_written(void **state) {
         assert_true(info.update[0] && info.dtype.bits && info.ndim > 0 && info.sizes[0] > 0);
         saved_calls_close(&calls);
     }
+}
+
+/* Of "c" in the network that writes it so. */
+static int32_t axis_of(const char *type, const char *lines, bool no_inplace) {
+    char text[2048];
+    insitu_network *network;
+    insitu_engine *engine;
+    insitu_state *state;
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    insitu_state_info info = {.struct_size = sizeof(info)};
+    insitu_compile_options options;
+    insitu_compile_options_init(&options);
+    options.no_inplace = no_inplace;
+    snprintf(text, sizeof(text),
+             "network\nsymbol u0: int in 0..7\ninput \"x\" = %%x: f32[1,4]\ninput \"p\" = %%p: i64[1]\n"
+             "state \"n\" = %%n: i64[1] of zeros\nstate \"t\" = %%t: i64[8] of zeros\n"
+             "state \"c\" = %%c: %s of zeros\nitem(%%p) {symbol=u0}\n%s",
+             type, lines);
+    if (insitu_network_parse(text, &network, &diag) || insitu_network_compile(network, &options, &engine, &diag) ||
+        insitu_state_create(engine, &state, &diag) ||
+        insitu_state_describe(state, insitu_engine_find_state(engine, "c"), &info, &diag))
+        fail_msg("%s\n%s", diag.message, text);
+    insitu_state_destroy(state);
+    insitu_engine_destroy(engine);
+    insitu_network_destroy(network);
+    return info.position_axis;
+}
+
+#define UPDATE(x, index) "index_update(" x ", %x, " index ") {accumulate=false, dims=[0], wrap=false}\n"
+#define ROWS_AT(index) "%r: f32[8,4] = " UPDATE("%c", index) NEXT
+#define SLICE_AT(start, end) "%r: f32[8,4] = slice_update(%c, %x) {dim=0, end=" end ", start=" start ", step=1}\n" NEXT
+#define NEXT "next \"c\" = %r\n"
+#define COUNT "%a: i64[1] = binary(%n) {op=add, scalar=1}\n"
+static const struct {
+    int32_t axis;
+    const char *type, *lines;
+} writes[] = {
+    {0, "f32[8,4]", ROWS_AT("%p")},
+    {-1, "f32[8,4]", "%i: i64[1] = binary(%p) {op=remainder, scalar=8}\n" ROWS_AT("%i")},
+    {-1, "f32[8,4]", "%i: i64[1] = binary(%p) {op=minimum, scalar=7}\n" ROWS_AT("%i")},
+    {-1, "f32[8,4]", "%i: i64[1] = binary(%p) {op=add, scalar=1}\n" ROWS_AT("%i")},
+    {-1, "f32[8,4]", "%i: i64[1] = index(%t, %p) {dims=[0], wrap=false}\n" ROWS_AT("%i")},
+    {-1, "f32[8,4]", ROWS_AT("%n")}, /* always the same row */
+    {0, "f32[8,4]", ROWS_AT("%n") COUNT "next \"n\" = %a\n"},
+    {-1, "f32[8,4]", ROWS_AT("%n") COUNT "%m: i64[1] = binary(%a) {op=remainder, scalar=8}\nnext \"n\" = %m\n"},
+    {1, "f32[4,8]",
+     "%v: f32[8,4] = permute(%c) {axes=[1,0]}\n%w: f32[8,4] = " UPDATE("%v", "%p") "%r: f32[4,8] = permute(%w) "
+                                                                                   "{axes=[1,0]}\n" NEXT},
+    {1, "f32[2,8,4]",
+     "%s: f32[1,8,4] = slice(%c) {dim=0, end=2, start=1, step=1}\n%v: f32[8,4] = reshape(%s) {sizes=[8,4]}\n"
+     "%w: f32[8,4] = " UPDATE("%v",
+                              "%p") "%y: f32[1,8,4] = reshape(%w) {sizes=[1,8,4]}\n"
+                                    "%r: f32[2,8,4] = slice_update(%c, %y) {dim=0, end=2, start=1, step=1}\n" NEXT},
+    {0, "f32[8,4]", SLICE_AT("u0", "u0 + 1")},
+    {-1, "f32[8,4]", SLICE_AT("u0 % 4", "u0 % 4 + 1")},
+    {-1, "f32[8,4]", SLICE_AT("min(3, u0)", "min(3, u0) + 1")},
+    {-1, "f32[8,4]", SLICE_AT("3", "4")},
+};
+
+static void only_positions_are_positions(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(writes); i++)
+        for (int no_inplace = 0; no_inplace < 2; no_inplace++) {
+            int32_t axis = axis_of(writes[i].type, writes[i].lines, no_inplace);
+            if (axis != writes[i].axis) fail_msg("axis %d of:\n%s", (int)axis, writes[i].lines);
+        }
 }
 
 /* ---- what ---- */
@@ -123,6 +192,7 @@ static void rows_get_their_initial_values(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_tell_how_they_are_written),
+        cmocka_unit_test(only_positions_are_positions),
         cmocka_unit_test(a_truncated_sequence_is_the_shorter_one),
         cmocka_unit_test(rows_get_their_initial_values),
     };
