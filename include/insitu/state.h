@@ -92,9 +92,9 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_write(insitu_state *stat
 /* Cuts a sequence: in the named tensor, or in all that the program writes (name NULL), the rows from `rows` on get
  * their initial values, as if nothing had been written there. A tensor is indexed by position if every write of the
  * program to it replaces rows of one axis from the position on that the call is given, or that a counter of the program's
- * holds, which insitu_state_info tells. Positions that the program wraps, clamps, shifts or looks up are none: of a ring, a
- * history or a counter only a snapshot knows older values. With name NULL one such tensor that is written refuses the whole,
- * and nothing is cut. The positions of later calls are the caller's to give. An open snapshot brings the
+ * holds, which insitu_state_info tells. Positions that the program wraps, clamps, shifts or looks up are none: of a ring or a
+ * history only a snapshot knows older values. With name NULL one such tensor that is written refuses the whole, and nothing is
+ * cut; a tensor of one element, such as a counter, stays as it is, and is the caller's to set. The positions of later calls are the caller's to give. An open snapshot brings the
  * rows back. Nothing happens to a tensor of no more rows. Takes time proportional to the rows that are cut.
  * Errors: ARG (name; rows < 0; a tensor that is not indexed by position; a call is running), NOMEM (an open snapshot's log). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_state_truncate(insitu_state *state, const char *name, int64_t rows,

@@ -62,7 +62,12 @@ static insitu_status truncate_one(insitu_state *state, uint32_t index, int32_t a
     return INSITU_OK;
 }
 
-static bool is_written(const plan *plan, uint32_t index) {
+/* A counter, of one element, belongs to no row: the caller sets it. */
+static bool holds_rows(const plan *plan, uint32_t index) {
+    const shape *shape = &plan->states[index].type.shape;
+    bool is_one = true;
+    for (uint32_t i = 0; i < shape->rank; i++) is_one = is_one && sym_is_one(shape->sizes[i]);
+    if (is_one) return false;
     for (uint32_t i = 0; i < plan->step_count; i++)
         for (uint32_t r = 0; r < plan->steps[i].result_count; r++) {
             const plan_storage *storage = &plan->storages[plan->steps[i].results[r].storage];
@@ -71,13 +76,13 @@ static bool is_written(const plan *plan, uint32_t index) {
     return false;
 }
 
-/* All that the program writes is cut, or nothing: half of a sequence is none. */
+/* All rows that the program writes are cut, or none: half of a sequence is none. */
 static insitu_status check_positions(const plan *plan, uint32_t first, uint32_t end, insitu_diag *diag) {
     uint32_t found = 0, other = NONE;
     for (uint32_t i = first; i < end; i++) {
         if (position_axis(plan, i) != NO_AXIS)
             found++;
-        else if (other == NONE && (end - first == 1 || is_written(plan, i)))
+        else if (other == NONE && (end - first == 1 || holds_rows(plan, i)))
             other = i;
     }
     if (found && other == NONE) return INSITU_OK;

@@ -172,7 +172,7 @@ static void rows_get_their_initial_values(void **state) {
     must_run(&r, insitu_state_read(r.state, "cache", cache, sizeof(cache), &r.diag));
     assert_true(cache[1][7] == 9 && cache[2][2] == 3 && cache[2][3] == 0 && cache[3][3] == 4 && cache[3][4] == 0);
     must_fail(&r, insitu_state_truncate(r.state, NULL, 0, NULL, &r.diag), INSITU_ARG,
-              "is not indexed by position: its update is 'none'; nothing is cut");
+              "state 'history' is not indexed by position");
     must_run(&r, insitu_state_truncate(r.state, "cache", 0, NULL, &r.diag));
     must_run(&r, insitu_state_read(r.state, "cache", cache, sizeof(cache), &r.diag));
     must_run(&r, insitu_state_read(r.state, "counter", &counter, sizeof(counter), &r.diag));
