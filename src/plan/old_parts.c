@@ -37,22 +37,33 @@ static sym old_of_operand(planner *planner, uint32_t index, uint32_t operand, ui
     return old_bytes(planner, planner_layer(planner, index)->operands[operand], storage, depth + 1);
 }
 
+/* Each root once for a storage, whichever ways lead to it. */
+static sym old_of_root(planner *planner, uint32_t index, uint32_t count, tensor_plan *root, uint32_t storage,
+                       uint32_t depth) {
+    if (root->old_storage == storage) return root->old_sum;
+    sym sum = sym_int(planner->pool, 0);
+    for (uint32_t i = 0; i < count; i++)
+        sum = sym_add(planner->pool, sum, old_of_operand(planner, index, i, storage, depth));
+    root->old_storage = storage;
+    root->old_sum = sum;
+    return sum;
+}
+
 static sym old_bytes(planner *planner, tensor_id tensor, uint32_t storage, uint32_t depth) {
+    const sym none = sym_int(planner->pool, 0);
+    const tensor_type *type = &planner_tensor(planner, tensor)->type;
     const tensor_id root = planner_tensor(planner, tensor)->root;
-    const sym none = sym_int(planner->pool, 0),
-              all = layout_bytes(planner->pool, &planner_tensor(planner, tensor)->type);
-    if (planner_tensor(planner, root)->storage == storage) return all;
+    if (planner_tensor(planner, root)->storage == storage) return layout_bytes(planner->pool, type);
     if (planner_tensor(planner, root)->fixed || depth == MAX_FOLLOWED) return none;
     const network_tensor *made = network_tensor_of(planner->network, root);
     uint32_t count;
     if (made->index != 0 || !moves_operands(planner, made->producer.index, &count)) return none;
-    sym sum = none;
-    for (uint32_t i = 0; i < count; i++)
-        sum = sym_add(planner->pool, sum, old_of_operand(planner, made->producer.index, i, storage, depth));
+    sym sum = old_of_root(planner, made->producer.index, count, planner_tensor(planner, root), storage, depth);
     bool is_whole = count > 1 && tensor.index == root.index;
-    return is_whole || sym_same(sum, none) ? sum : all;
+    return is_whole || sym_same(sum, none) ? sum : layout_bytes(planner->pool, type);
 }
 
+/* Decisions have been made: what is known of a root stays. */
 sym old_part_bytes(planner *planner, uint32_t index, uint32_t operand, uint32_t storage) {
     return old_of_operand(planner, index, operand, storage, 0);
 }

@@ -89,6 +89,8 @@ typedef struct tensor_plan { /* what walks over a storage's members read comes f
     bool repeats;            /* some of its elements share memory (expand, unfold): nothing may be stored through it */
     tensor_type type;        /* its layout: dense (or a view of that) until it is placed */
     tensor_type unplaced;    /* the layout that it has while it is not placed */
+    uint32_t old_storage;    /* of a root: the storage of whose old elements old_sum tells; NONE (old_parts.c) */
+    sym old_sum;
 } tensor_plan;
 
 typedef struct use { /* one operand of one layer */

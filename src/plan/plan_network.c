@@ -442,6 +442,7 @@ static insitu_status build(planner *planner) {
                                             .storage = NONE,
                                             .member_next = NONE,
                                             .root_next = NONE,
+                                            .old_storage = NONE,
                                             .placed = NONE,
                                             .copies = NONE,
                                             .end_reads = NONE,
