@@ -4,6 +4,8 @@
  *     LSTM  i, f, g, o = x W + h U, c' = sigmoid(f) c + sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c')
  *     RNN   h' = tanh or relu of x W + h U
  *
+ * A sequence of an LSTM may have projections: h' = sigmoid(o) tanh(c') R, of fewer elements than c'.
+ *
  * A sequence is unrolled: the product with the input is one layer for all steps, each step takes its row of it, and the
  * hidden states are put together by a concat, so that each may be computed in its place of the result. */
 #include "network/convert_int.h"
@@ -14,6 +16,7 @@ typedef struct cell {
     int32_t kind;
     tensor_id input_weight, hidden_weight; /* (I, G H), (H, G H): transposed */
     tensor_id input_bias, hidden_bias;     /* (G H) or NO_TENSOR */
+    tensor_id projection;                  /* (H, P): transposed; or NO_TENSOR */
     sym size;                              /* H */
 } cell;
 
@@ -23,13 +26,20 @@ static const struct {
 } cell_facts[] = {[CELL_GRU] = {3, 9}, [CELL_LSTM] = {4, 10}, [CELL_TANH] = {1, 3}, [CELL_RELU] = {1, 3}};
 
 static insitu_status make_cell(converter *c, int32_t kind, tensor_id input_weight, tensor_id hidden_weight, cell *out) {
-    *out = (cell){.kind = kind, .input_bias = NO_TENSOR, .hidden_bias = NO_TENSOR};
+    *out = (cell){.kind = kind, .input_bias = NO_TENSOR, .hidden_bias = NO_TENSOR, .projection = NO_TENSOR};
     if (rank_of(c, input_weight) != 2 || rank_of(c, hidden_weight) != 2) {
         return convert_fail(c, INSITU_FORMAT, "weights must be matrices");
     }
     out->size = size_of(c, hidden_weight, 1);
     TRY(emit_swap(c, input_weight, 0, 1, &out->input_weight));
     return emit_swap(c, hidden_weight, 0, 1, &out->hidden_weight);
+}
+
+/* weight: (P, H). The hidden state has P elements. */
+static insitu_status add_projection(converter *c, tensor_id weight, cell *cell) {
+    if (rank_of(c, weight) != 2) return convert_fail(c, INSITU_FORMAT, "weights must be matrices");
+    cell->size = size_of(c, weight, 1);
+    return emit_swap(c, weight, 0, 1, &cell->projection);
 }
 
 /* Gates first to end - 1 of (B, G H). */
@@ -75,10 +85,13 @@ static insitu_status step_lstm(converter *c, const cell *cell, tensor_id gates, 
     TRY(emit_binary(c, OP_MUL, in, fresh, &fresh));
     TRY(emit_binary(c, OP_ADD, *memory, fresh, memory));
     TRY(emit_unary(c, OP_TANH, *memory, hidden));
-    return emit_binary(c, OP_MUL, out, *hidden, hidden);
+    TRY(emit_binary(c, OP_MUL, out, *hidden, hidden));
+    if (cell->projection.index == NONE) return INSITU_OK;
+    return emit_matmul(c, *hidden, cell->projection, NO_TENSOR, hidden);
 }
 
-/* One step: given (B, G H) is the input's part of the gates; hidden and, of an LSTM, memory (B, H) are replaced. */
+/* One step: given (B, G H) is the input's part of the gates; hidden and, of an LSTM, memory (B, H) are replaced; with a
+ * projection hidden is (B, P). */
 static insitu_status emit_step(converter *c, const cell *cell, tensor_id given, tensor_id *hidden, tensor_id *memory) {
     tensor_id product;
     TRY(emit_matmul(c, *hidden, cell->hidden_weight, cell->hidden_bias, &product));
@@ -128,9 +141,10 @@ insitu_status convert_cell(converter *c, int32_t param) {
 typedef struct sequence {
     int32_t kind;
     tensor_id states[2];  /* (layers directions, B, H) */
-    tensor_id *params;    /* of each layer and direction: two weights, then two biases if it has them */
+    tensor_id *params;    /* of each layer and direction: two weights, two biases if it has them, a projection if any */
     uint32_t param_count; /* of one layer and direction */
-    uint32_t time;        /* the dimension that is stepped along: 1 if the batch comes first */
+    bool has_biases, is_projected;
+    uint32_t time; /* the dimension that is stepped along: 1 if the batch comes first */
     int64_t layers, directions, steps;
     tensor_id *outputs; /* room for one a step */
     tensor_id *last[2]; /* room for the last states of each layer and direction, (1, B, H) */
@@ -143,7 +157,6 @@ static insitu_status check_sequence(converter *c, const sequence *run, uint32_t 
     TRY(take_float(c, "dropout", 0, &p));
     TRY(take_flag(c, "train", false, &train));
     if (train && p > 0 && run->layers > 1) return convert_unsupported(c, "dropout in training mode");
-    if (count == cells * (run->param_count + 1)) return convert_unsupported(c, "a projection of the hidden state");
     if (count != cells * run->param_count) {
         return convert_fail(c, INSITU_FORMAT, "%u weights for %lld cells", count, (long long)cells);
     }
@@ -159,17 +172,19 @@ static insitu_status check_sequence(converter *c, const sequence *run, uint32_t 
 }
 
 static insitu_status take_sequence(converter *c, int32_t kind, tensor_id x, sequence *out) {
-    bool has_biases, two_ways, batch_first;
+    bool two_ways, batch_first;
     uint32_t count;
     *out = (sequence){.kind = kind};
     TRY(take_states(c, kind, 3, out->states));
     TRY(take_tensors(c, "params", &out->params, &count));
-    TRY(take_flag(c, "has_biases", true, &has_biases));
+    TRY(take_flag(c, "has_biases", true, &out->has_biases));
     TRY(take_int(c, "num_layers", 1, &out->layers));
     TRY(take_flag(c, "bidirectional", false, &two_ways));
     TRY(take_flag(c, "batch_first", false, &batch_first));
-    out->param_count = has_biases ? 4 : 2;
     out->directions = two_ways ? 2 : 1;
+    out->param_count = out->has_biases ? 4 : 2;
+    out->is_projected = kind == CELL_LSTM && count == out->layers * out->directions * (out->param_count + 1);
+    out->param_count += out->is_projected;
     out->time = batch_first ? 1 : 0;
     if (rank_of(c, x) != 3) return convert_unsupported(c, "an input of rank %u", rank_of(c, x));
     if (out->layers < 1 || out->layers > count) return convert_fail(c, INSITU_FORMAT, "weights of no layer");
@@ -207,10 +222,11 @@ static insitu_status unroll(converter *c, sequence *run, int64_t number, tensor_
     tensor_id given, state[2] = {NO_TENSOR, NO_TENSOR};
     cell cell;
     TRY(make_cell(c, run->kind, params[0], params[1], &cell));
-    if (run->param_count == 4) {
+    if (run->has_biases) {
         cell.input_bias = params[2];
         cell.hidden_bias = params[3];
     }
+    if (run->is_projected) TRY(add_projection(c, params[run->param_count - 1], &cell));
     TRY(emit_given(c, &cell, x, &given));
     for (uint32_t i = 0; i < states; i++) TRY(emit_element(c, run->states[i], 0, number, &state[i]));
     for (int64_t i = 0; i < run->steps; i++) {
