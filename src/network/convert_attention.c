@@ -44,13 +44,17 @@ static insitu_status take_mask(converter *c, tensor_id q, tensor_id k, tensor_id
 }
 
 static insitu_status take_scale(converter *c, tensor_id q, sym *out) {
-    int64_t size;
+    int64_t constant;
+    sym size = size_of(c, q, rank_of(c, q) - 1);
     TRY(take_real(c, "scale", 1, out));
     if (has_arg(c, "scale")) return INSITU_OK;
-    if (!sym_constant(c->pool, size_of(c, q, rank_of(c, q) - 1), &size) || size < 1) {
-        return convert_unsupported(c, "a head size that is not constant");
+    if (sym_constant(c->pool, size, &constant)) {
+        if (constant < 1) return convert_unsupported(c, "a head size of 0");
+        *out = sym_float(c->pool, 1 / sqrt((double)constant));
+        return INSITU_OK;
     }
-    *out = sym_float(c->pool, 1 / sqrt((double)size));
+    sym parts[2] = {sym_float(c->pool, 1), sym_make(c->pool, SYM_SQRT, &size, 1)};
+    *out = sym_make(c->pool, SYM_TRUEDIV, parts, 2);
     return INSITU_OK;
 }
 

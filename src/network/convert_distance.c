@@ -84,12 +84,11 @@ insitu_status convert_cosine_similarity(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-/* (sum over the axes of |x|^p)^(1/p); orders 0 and infinity: how many are not 0, the largest */
-static insitu_status emit_norm_of(converter *c, tensor_id x, double order, uint32_t axes, bool keepdim,
-                                  tensor_id *out) {
+insitu_status emit_norm_of(converter *c, tensor_id x, double order, uint32_t axes, bool keepdim, tensor_id *out) {
     if (order == 2) return emit_length(c, x, axes, keepdim, out);
     TRY(emit_unary(c, OP_ABS, x, out));
     if (order == INFINITY) return emit_reduce(c, OP_AMAX, *out, axes, keepdim, out);
+    if (order == -INFINITY) return emit_reduce(c, OP_AMIN, *out, axes, keepdim, out);
     if (order == 0) {
         dtype type = dtype_of(c, x);
         TRY(emit_scalar_float(c, OP_NE, *out, 0, false, out));

@@ -123,6 +123,9 @@ MUST_CHECK insitu_status emit_unary(converter *c, op_kind op, tensor_id x, tenso
 MUST_CHECK insitu_status emit_binary(converter *c, op_kind op, tensor_id a, tensor_id b, tensor_id *out);
 /* A number as arithmetic in the dtype takes it: True is 1. */
 sym plain_number(converter *c, sym number, dtype type);
+/* (sum over the axes of |x|^p)^(1/p); orders 0 and infinity: how many are not 0, the largest or the smallest */
+MUST_CHECK insitu_status emit_norm_of(converter *c, tensor_id x, double order, uint32_t axes, bool keepdim,
+                                      tensor_id *out);
 MUST_CHECK insitu_status emit_scalar(converter *c, op_kind op, tensor_id x, sym number, bool first, tensor_id *out);
 MUST_CHECK insitu_status emit_scalar_float(converter *c, op_kind op, tensor_id x, double number, bool first,
                                            tensor_id *out);

@@ -192,7 +192,7 @@ insitu_status convert_variance(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-/* norm, linalg_vector_norm: orders 1, 2 and infinity */
+/* norm, linalg_vector_norm */
 insitu_status convert_vector_norm(converter *c, int32_t param) {
     (void)param;
     tensor_id x, result;
@@ -207,16 +207,7 @@ insitu_status convert_vector_norm(converter *c, int32_t param) {
     TRY(take_float(c, has_arg(c, "ord") ? "ord" : "p", 2, &order));
     if (!dtype_is_float(type)) return convert_unsupported(c, "dtype %s", dtype_name(type));
     TRY(emit_cast(c, x, wide_dtype(type), &x));
-    if (order == 2) {
-        TRY(emit_binary(c, OP_MUL, x, x, &x));
-        TRY(emit_reduce(c, OP_SUM, x, axes, keepdim, &result));
-        TRY(emit_unary(c, OP_SQRT, result, &result));
-    } else if (order == 1 || order == (double)INFINITY) {
-        TRY(emit_unary(c, OP_ABS, x, &x));
-        TRY(emit_reduce(c, order == 1 ? OP_SUM : OP_AMAX, x, axes, keepdim, &result));
-    } else {
-        return convert_unsupported(c, "a norm of order %g", order);
-    }
+    TRY(emit_norm_of(c, x, order, axes, keepdim, &result));
     return finish_wide(c, result, type);
 }
 

@@ -84,10 +84,10 @@ insitu_status convert_isin(converter *c, int32_t param) {
 }
 
 /* The bin of each x: trunc((x - low) bins / (high - low)), high itself in the last. */
-static insitu_status emit_bin(converter *c, tensor_id x, double low, double high, int64_t bins, tensor_id *out) {
-    TRY(emit_scalar_float(c, OP_SUB, x, low, false, out));
+static insitu_status emit_bin(converter *c, tensor_id x, sym low, sym high, int64_t bins, tensor_id *out) {
+    TRY(emit_scalar(c, OP_SUB, x, low, false, out));
     TRY(emit_scalar_float(c, OP_MUL, *out, (double)bins, false, out));
-    TRY(emit_scalar_float(c, OP_DIV, *out, high - low, false, out));
+    TRY(emit_scalar(c, OP_DIV, *out, sym_sub(c->pool, high, low), false, out));
     TRY(emit_cast(c, *out, DTYPE_I64, out));
     TRY(emit_scalar(c, OP_MINIMUM, *out, sym_int(c->pool, bins - 1), false, out));
     return emit_scalar(c, OP_MAXIMUM, *out, sym_int(c->pool, 0), false, out);
@@ -98,21 +98,23 @@ insitu_status convert_histc(converter *c, int32_t param) {
     (void)param;
     tensor_id x, inside, above, bin, result;
     int64_t bins;
-    double low, high;
+    sym low, high;
     TRY(take_tensor(c, "self", &x));
     TRY(take_int(c, "bins", 100, &bins));
-    TRY(take_float(c, "min", 0, &low));
-    TRY(take_float(c, "max", 0, &high));
+    TRY(take_real(c, "min", 0, &low));
+    TRY(take_real(c, "max", 0, &high));
     dtype type = dtype_of(c, x);
     if (bins < 1) return convert_fail(c, INSITU_FORMAT, "%lld bins", (long long)bins);
-    if (!(low < high)) return convert_unsupported(c, "without bounds");
+    sym have_width = sym_compare(c->pool, SYM_LT, low, high);
+    if (sym_truth(c->pool, have_width) == TRUTH_FALSE) return convert_unsupported(c, "without bounds");
+    TRY(network_require(c->network, have_width, "the bounds of histc", c->node->source));
     shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
     TRY(emit_reshape(c, x, &flat, &x));
     if (!dtype_is_float(type)) TRY(emit_cast(c, x, DTYPE_F64, &x));
     TRY(emit_wide(c, x, &x));
     TRY(emit_bin(c, x, low, high, bins, &bin));
-    TRY(emit_scalar_float(c, OP_GE, x, low, false, &inside));
-    TRY(emit_scalar_float(c, OP_LE, x, high, false, &above));
+    TRY(emit_scalar(c, OP_GE, x, low, false, &inside));
+    TRY(emit_scalar(c, OP_LE, x, high, false, &above));
     TRY(emit_binary(c, OP_LOGICAL_AND, inside, above, &inside));
     TRY(emit_cast(c, inside, DTYPE_I64, &inside));
     shape row = {.rank = 1, .sizes = {sym_int(c->pool, bins)}};

@@ -150,11 +150,7 @@ insitu_status infer_ATTENTION(const infer_call *call) {
     dtype type = infer_operand(call, 0)->dtype;
     if (!dtype_is_float(type)) return infer_fail(call, INSITU_ARG, "operands must be of floats");
     bool causal;
-    double scale;
     TRY(infer_flag(call, ATTR_CAUSAL, &causal));
-    if (!sym_constant_float(call->pool, infer_attr(call, ATTR_SCALE).value, &scale)) {
-        return infer_fail(call, INSITU_ARG, "scale must be a constant");
-    }
     TRY(infer_equal(call, k[0], q[0], "batch size of k"));
     TRY(infer_equal(call, v[0], q[0], "batch size of v"));
     TRY(infer_equal(call, v[1], k[1], "heads of v"));

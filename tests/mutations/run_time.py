@@ -17,7 +17,15 @@ form("lists of tensors",
      case("torch._foreach_copy_([a, b[:, 0]], [x, y])\ntorch._foreach_maximum_([a, b], 0)", states={"a": f32(3), "b": f32(3, 2)}, x=f32(3),
           y=i64(3)),
      case("new = torch._foreach_mul([a, x], [x, a])\na.copy_(new[0])\nreturn torch._foreach_sqrt(new)", states={"a": f32(3, low=1, high=4)},
-          x=f32(3, low=1, high=4), close=True))
+          x=f32(3, low=1, high=4), close=True),
+     case("a.neg_()\nreturn torch._foreach_max([a, x]), torch._foreach_pow(2.0, [a, x]), torch._foreach_clone([a, x])", states={"a": f32(2, 3)},
+          x=f32(4), close=True),
+     case("torch._foreach_mul_([a, b], w)\ntorch._foreach_div_([b, a], w)\ntorch._foreach_add_([a], w, alpha=2)",
+          states={"a": f32(3), "b": f32(2, 2)}, w=f32(low=1, high=2), close=True),
+     case("torch._foreach_lerp_([a, b], [x, y], [0.25, 0.75])\ntorch._foreach_pow_([a, b], [2, 3])", states={"a": f32(3), "b": f32(2)}, x=f32(3),
+          y=f32(2), close=True),
+     case("a.copy_(torch._foreach_norm([x, a], 1)[0] + torch._foreach_norm([x], float('inf'))[0] + torch._foreach_norm([x], 3)[0])",
+          states={"a": f32(3)}, x=f32(4), close=True))
 
 form("numbers that are known when the program runs",
      case("state.lerp_(x, w.item())", state=f32(6), x=f32(6), w=each(0.25, 0.75, -1.5, dtype=torch.float32), close=True),
@@ -28,13 +36,23 @@ form("numbers that are known when the program runs",
           w=each(1.0, 0.5, 1.25, dtype=torch.float32), close=True),
      case("state.pow_(n.item())", state=i64(6, low=1, high=4), n=each(2, 0, 1, dtype=torch.int64)),
      case("state.copy_(torch.linspace(w.item(), 4, 7))", state=f32(7), w=each(-1.0, 0.5, 3.0, dtype=torch.float32), close=True),
-     case("state.addmm_(x, x, beta=2, alpha=w.item())", state=f32(3, 3), x=f32(3, 3), w=each(0.5, 2.0, 0.25, dtype=torch.float32), close=True))
+     case("state.addmm_(x, x, beta=2, alpha=w.item())", state=f32(3, 3), x=f32(3, 3), w=each(0.5, 2.0, 0.25, dtype=torch.float32), close=True),
+     case("state.add_(F.scaled_dot_product_attention(x, x, x).sum(3))", state=f32(1, 2, 3), x=f32(1, 2, 3, 5), dynamic={"x": {3: ROWS}},
+          close=True),
+     case("state.copy_(torch.histc(x, 4, w.item(), w.item() + 2))", state=f32(4), x=f32(30), w=each(-1.0, 0.0, -3.5, dtype=torch.float32)))
 
 form("triangles whose diagonal is known when the program runs",
      case("state.tril_(x.shape[0] - 2)", state=f32(4, 6), x=f32(3), dynamic={"x": {0: ROWS}}),
      case("state.copy_(x.triu(n.item()))", state=f32(2, 3, 5), x=f32(2, 3, 5), n=each(1, -2, 9, dtype=torch.int64)),
      case("state[1:].triu_(n.item())", state=i64(4, 3), n=each(0, -9, 2, dtype=torch.int64)),
      case("state.masked_fill_(torch.ones(4, 4, dtype=torch.bool).triu(n.item()), 2)", state=f32(4, 4), n=each(1, 0, -1, dtype=torch.int64)))
+
+form("norms of every order",
+     case("state.mul_(x.norm(3)).add_(x.norm(0, 0))\nreturn x.norm(-float('inf'), 1), x.norm(float('inf')), x.norm(1, (0, 1), True)", state=f32(4),
+          x=f32(3, 4), close=True),
+     case("state.neg_()\nreturn x.norm(2.5, 0, True), x.norm(-1, 1), F.pairwise_distance(x, x + state, -float('inf'))", state=f32(4), x=f32(3, 4, low=1),
+          close=True),
+     case("state.copy_(torch.linalg.vector_norm(x, 0.5, -1)).mul_(torch.linalg.vector_norm(x, 0))", state=f16(3), x=f16(3, 2), close=True))
 
 form("any and all of bytes",
      case("state |= x.any(1)", state=u8(4), x=u8(4, 3, high=2)),
