@@ -3,16 +3,28 @@
  * Sources and views of constants are kept as layers, which cost nothing, unless a layer that is evaluated reads them.
  * States and inputs are no constants; a layer with a symbol in an attribute or a size stays, and so do results over the
  * limit, results whose contents are undefined, and layers that would take long: a compilation ends soon whatever the
- * program asks for. */
+ * program asks for. Memory of a constant that only evaluated layers read is used for the next: a chain takes no more than
+ * two of its values. */
 #include "network/network_int.h"
+
+enum { MAX_SPARE = 32, SPARE_LEAST = 4096 }; /* buffers that are kept for another value; smaller ones cost little */
+
+typedef struct spare {
+    uint8_t *data;
+    size_t size;
+} spare;
 
 typedef struct folder {
     network *network;
     network_evaluate_fn run;
     void *user;
     const fold_limits *limits;
-    double spent; /* work of the layers that were evaluated */
-    bitset lazy;  /* results of sources and views that could be evaluated */
+    double spent;      /* work of the layers that were evaluated */
+    bitset lazy;       /* results of sources and views that could be evaluated */
+    uint8_t **made;    /* of each tensor that was evaluated: its memory */
+    uint32_t *readers; /* of each tensor: layers that are not evaluated, outputs and next values */
+    spare spares[MAX_SPARE];
+    uint32_t spare_count;
     insitu_diag *diag;
 } folder;
 
@@ -64,6 +76,50 @@ static bool can_fold(const folder *folder, const layer *layer) {
     return true;
 }
 
+static void count_reader(folder *folder, tensor_id tensor) {
+    if (tensor.index < folder->network->tensor_count) folder->readers[tensor.index]++;
+}
+
+static insitu_status count_readers(folder *folder, arena *scratch) {
+    const network *network = folder->network;
+    TRY(arena_array(scratch, network->tensor_count, sizeof *folder->readers, &folder->readers));
+    for (uint32_t i = 0; i < network->order_count; i++) {
+        const layer *layer = network_layer_of(network, network->order[i]);
+        for (uint32_t j = 0; j < layer->operand_count; j++) count_reader(folder, layer->operands[j]);
+    }
+    for (uint32_t i = 0; i < network->state_count; i++) count_reader(folder, network->states[i].next);
+    for (uint32_t i = 0; i < network->mutation_count; i++) count_reader(folder, network->mutations[i].next);
+    for (uint32_t i = 0; i < network->output_count; i++)
+        if (network->outputs[i].kind == OUTPUT_TENSOR) count_reader(folder, network->outputs[i].tensor);
+    return INSITU_OK;
+}
+
+/* Memory for a value: a spare buffer of at most twice its size, or new. */
+static insitu_status take_buffer(folder *folder, size_t bytes, uint8_t **out_data) {
+    for (uint32_t i = 0; i < folder->spare_count; i++) {
+        const spare found = folder->spares[i];
+        if (found.size < bytes || found.size / 2 > bytes) continue;
+        folder->spares[i] = folder->spares[--folder->spare_count];
+        memset(found.data, 0, bytes);
+        *out_data = found.data;
+        return INSITU_OK;
+    }
+    return arena_array(&folder->network->arena, bytes, 1, out_data);
+}
+
+/* The layer has been evaluated: what it alone still read is not needed any more. */
+static void release_operands(folder *folder, const layer *layer) {
+    const network *network = folder->network;
+    for (uint32_t i = 0; i < layer->operand_count; i++) {
+        const tensor_id operand = layer->operands[i];
+        size_t bytes;
+        if (--folder->readers[operand.index] > 0 || !folder->made[operand.index]) continue;
+        if (!tensor_bytes(network, network_tensor_of(network, operand), &bytes) || bytes < SPARE_LEAST) continue;
+        if (folder->spare_count == MAX_SPARE) return;
+        folder->spares[folder->spare_count++] = (spare){folder->made[operand.index], bytes};
+    }
+}
+
 /* The layer's result becomes a constant; the layer leaves the order later, being dead. */
 static insitu_status evaluate(folder *folder, layer_id id) {
     network *network = folder->network;
@@ -73,7 +129,7 @@ static insitu_status evaluate(folder *folder, layer_id id) {
     folder->spent += layer_work(network, network_layer_of(network, id));
     uint8_t *data = NULL;
     if (bytes) {
-        TRY(arena_array(&network->arena, bytes, 1, &data));
+        TRY(take_buffer(folder, bytes, &data));
         TRY(folder->run(folder->user, network, id, data, bytes, folder->diag));
     }
     network_tensor *tensor = &network->tensors[result.index];
@@ -93,6 +149,8 @@ static insitu_status evaluate(folder *folder, layer_id id) {
     tensor->producer = NO_LAYER;
     tensor->index = network->constant_count - 1;
     bitset_remove(&folder->lazy, result.index);
+    folder->made[result.index] = data;
+    release_operands(folder, network_layer_of(network, id));
     return INSITU_OK;
 }
 
@@ -114,6 +172,8 @@ static insitu_status evaluate_lazy(folder *folder, tensor_id tensor) {
 static insitu_status fold(folder *folder, arena *scratch) {
     network *network = folder->network;
     TRY(bitset_create(scratch, network->tensor_count, &folder->lazy));
+    TRY(arena_array(scratch, network->tensor_count, sizeof *folder->made, &folder->made));
+    TRY(count_readers(folder, scratch));
     for (uint32_t i = 0; i < network->order_count; i++) {
         layer_id id = network->order[i];
         const layer *layer = network_layer_of(network, id);

@@ -419,6 +419,50 @@ static void folding_takes_little_work(void **state) {
                      8);
 }
 
+static uint8_t *buffers[32];
+static uint32_t buffer_count;
+
+/* Fills a value with the number of its evaluation, and notes its memory. */
+static insitu_status numbered_evaluate(void *user, const network *network, layer_id layer, void *data, size_t size,
+                                       insitu_diag *diag) {
+    (void)user, (void)network, (void)layer, (void)diag;
+    uint32_t i = 0;
+    while (i < buffer_count && buffers[i] != data) i++;
+    if (i == buffer_count) buffers[buffer_count++] = data;
+    memset(data, (int)++evaluations, size);
+    return INSITU_OK;
+}
+
+/* A chain, one value of which is an output, and another of which is read at the end by what is not evaluated. */
+static void memory_of_folded_values_is_used_again(void **state) {
+    (void)state;
+    network *network = parsed("network\n"
+                              "record \"w\": f32, 4096 bytes\n"
+                              "input \"x\" = %x: f32[32,32]\n"
+                              "constant %w: f32[32,32] of record 0\n"
+                              "%a: f32[32,32] = unary(%w) {op=exp}\n"
+                              "%b: f32[32,32] = binary(%a, %a) {op=add}\n"
+                              "%t: f32[32,32] = permute(%b) {axes=[1,0]}\n"
+                              "%c: f32[32,32] = unary(%t) {op=exp}\n"
+                              "%d: f32[32,32] = unary(%c) {op=exp}\n"
+                              "%e: f32[32,32] = unary(%d) {op=exp}\n"
+                              "%f: f32[32,32] = unary(%e) {op=exp}\n"
+                              "%g: f32[32,32] = binary(%f, %x) {op=add}\n"
+                              "%h: f32[32,32] = binary(%g, %t) {op=add}\n"
+                              "output \"output.0\" = %c\n"
+                              "output \"output.1\" = %h\n");
+    evaluations = buffer_count = 0;
+    const fold_limits limits = {.bytes = 4096, .work = 1e6, .total = 1e7};
+    assert_int_equal(network_fold_constants(network, numbered_evaluate, NULL, &limits, NULL), INSITU_OK);
+    assert_int_equal(evaluations, 7);
+    assert_int_equal(buffer_count, 4); /* t, c, f, and one that the others take in turn */
+    assert_int_equal(network->constant_count, 3);
+    const uint8_t expected[] = {3, 4, 7};
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(network->records[network->constants[i].record].data[4095], expected[i]);
+    network_destroy(network);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_part_is_printed_and_parsed),
@@ -432,6 +476,7 @@ int main(void) {
         cmocka_unit_test(a_slice_of_a_concat_becomes_a_shift),
         cmocka_unit_test(only_constants_are_folded),
         cmocka_unit_test(folding_takes_little_work),
+        cmocka_unit_test(memory_of_folded_values_is_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
