@@ -173,7 +173,10 @@ static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_ope
         bool copied = stores_copy(planner, result, layer->operands[i], &source, planner->layers[index].set_aside[i]);
         sym bytes = zero(planner);
         if (copied && whole) bytes = layout_bytes(planner->pool, &part.type);
-        if (copied && !whole) bytes = old_part_bytes(planner, index, i, result->storage);
+        if (copied && !whole) {
+            bytes = old_part_bytes(planner, index, i, result->storage);
+            TRY(explain_stored_back(planner, index, result->storage, bytes));
+        }
         TRY(emit_copy(emitter, part, source, layer->name, layer->source, bytes, zero(planner)));
     }
     return INSITU_OK;
@@ -202,6 +205,20 @@ static insitu_status copy_attrs(planner *planner, const layer *layer, const attr
     return INSITU_OK;
 }
 
+/* Old elements of the state that an update puts at positions, or where a mask is true, out of other memory. */
+static insitu_status count_stored_back(planner *planner, uint32_t index, const plan_operand *result,
+                                       const plan_operand *source, plan_step *step) {
+    const layer *layer = planner_layer(planner, index);
+    const network *network = planner->network;
+    bool puts = layer->kind == LAYER_MASK_UPDATE ||
+                (layer->kind == LAYER_INDEX_UPDATE && layer_attr_int(network, layer, ATTR_ACCUMULATE) == 0) ||
+                (layer->kind == LAYER_SCATTER_UPDATE && layer_attr(layer, ATTR_OP).op == OP_ASSIGN);
+    if (!puts || !stores_copy(planner, result, layer->operands[1], source, planner->layers[index].set_aside[1]))
+        return INSITU_OK;
+    step->state_copied = old_part_bytes(planner, index, 1, result->storage);
+    return explain_stored_back(planner, index, result->storage, step->state_copied);
+}
+
 static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const plan_operand *results) {
     planner *planner = emitter->planner;
     const layer *layer = planner_layer(planner, index);
@@ -217,6 +234,7 @@ static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const pla
         sym bytes = update ? update_bytes(planner, index) : layout_bytes(planner->pool, &results[i].type);
         step.state_written = sym_add(planner->pool, step.state_written, bytes);
     }
+    if (update) TRY(count_stored_back(planner, index, &results[0], &operands[1], &step));
     if (layer->kind == LAYER_SHIFT_UPDATE && is_written(planner, &results[0])) {
         sym added = shape_numel(planner->pool, &network_tensor_of(planner->network, layer->operands[1])->shape);
         sym size = sym_int(planner->pool, dtype_size(results[0].type.dtype));

@@ -116,3 +116,21 @@ insitu_status explain_set_asides(planner *planner) {
     }
     return INSITU_OK;
 }
+
+/* ---- old elements that an update stores back ---- */
+
+/* The first such update is named, where nothing else has been. */
+insitu_status explain_stored_back(planner *planner, uint32_t layer, uint32_t storage, sym bytes) {
+    if (sym_same(bytes, sym_int(planner->pool, 0))) return INSITU_OK;
+    for (uint32_t i = 0; i < planner->final_count; i++) {
+        final_value *final = &planner->finals[i];
+        if (final->place.storage != storage || final->reason) continue;
+        const char *name = planner_layer(planner, layer)->name, *source = planner_layer(planner, layer)->source;
+        const char *open = *source ? " (" : "", *close = *source ? ")" : "";
+        final->advice = "read the rows or elements where they lie instead of storing them again";
+        TRY(arena_printf(&planner->plan->arena, &final->reason,
+                         "%s%s%s%s stores back old elements of the state, which other memory held", name, open, source,
+                         close));
+    }
+    return INSITU_OK;
+}

@@ -317,6 +317,7 @@ MUST_CHECK insitu_status place_rest(planner *planner);
 /* ---- reasons (explain.c) ---- */
 MUST_CHECK insitu_status explain_write_back(planner *planner, final_value *final, const conflict *conflict);
 MUST_CHECK insitu_status explain_set_asides(planner *planner);
+MUST_CHECK insitu_status explain_stored_back(planner *planner, uint32_t layer, uint32_t storage, sym bytes);
 
 /* ---- orders (orders.c) ---- */
 void order_finals(planner *planner);
