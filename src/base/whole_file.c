@@ -164,11 +164,41 @@ static int write_existing(const char *path, const file_part *parts, size_t count
     return error;
 }
 
+int path_resolve(const char *path, char *out_path) {
+    enum { MOST_LINKS = 40 };
+    char at[PATH_MAX], link[PATH_MAX], folder[PATH_MAX];
+    if (snprintf(at, sizeof(at), "%s", path) >= PATH_MAX) return ENAMETOOLONG;
+    for (int links = 0; links < MOST_LINKS; links++) {
+        char *slash = strrchr(at, '/');
+        ssize_t size = readlink(at, link, sizeof(link) - 1);
+        if (size < 0) {
+            if (slash) *slash = 0;
+            if (!realpath(!slash ? "." : *at ? at : "/", folder)) return errno;
+            int length = snprintf(out_path, PATH_MAX, "%s/%s", folder, slash ? slash + 1 : at);
+            return length < PATH_MAX ? 0 : ENAMETOOLONG;
+        }
+        link[size] = 0;
+        size_t room = link[0] != '/' && slash ? (size_t)(slash - at) + 1 : 0;
+        if (room + (size_t)size >= sizeof(at)) return ENAMETOOLONG;
+        memcpy(at + room, link, (size_t)size + 1);
+    }
+    return ELOOP;
+}
+
+/* A link that leads to no file yet is not replaced: the file is made where it leads. */
+static int write_absent(const char *path, const file_part *parts, size_t count) {
+    struct stat information;
+    char resolved[PATH_MAX];
+    bool is_link = lstat(path, &information) == 0 && S_ISLNK(information.st_mode);
+    int error = is_link ? path_resolve(path, resolved) : 0;
+    return error ? error : whole_file_replace(is_link ? resolved : path, FILE_UNNAMED, parts, count);
+}
+
 int whole_file_write(const char *path, const file_part *parts, size_t count) {
     struct stat information;
     char resolved[PATH_MAX];
-    if (stat(path, &information) != 0 || S_ISDIR(information.st_mode))
-        return whole_file_replace(path, FILE_UNNAMED, parts, count);
+    if (stat(path, &information) != 0) return write_absent(path, parts, count);
+    if (S_ISDIR(information.st_mode)) return EISDIR;
     bool has_name =
         information.st_nlink > 0; /* memory, or a file that was removed while it is open, has none to replace */
     if (!S_ISREG(information.st_mode) || !has_name) return write_existing(path, parts, count);

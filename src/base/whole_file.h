@@ -23,7 +23,10 @@ typedef enum file_naming {
 int whole_file_replace(const char *path, file_naming naming, const file_part *parts, size_t count);
 /* Writes parts to what is open; 0, or the number of an error. */
 int descriptor_write(int descriptor, const file_part *parts, size_t count);
-/* whole_file_replace of a path that a user has named: a link to a file stands for that file; a device, a pipe or a file that
+/* The path, its folder without links, that a chain of links ends at, which need not be there; of PATH_MAX characters. 0, or the
+ * number of an error. */
+int path_resolve(const char *path, char *out_path);
+/* whole_file_replace of a path that a user has named: a link stands for the file that it leads to, or would lead to; a device, a pipe or a file that
  * has no name any more is written to, and waited for as open(2) does. */
 int whole_file_write(const char *path, const file_part *parts, size_t count);
 

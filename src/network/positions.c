@@ -4,8 +4,8 @@
  *
  * In: the state's value when the call begins and when it ends. The layers from the one to the other must be writes of rows,
  * views with the dimensions in another order, and parts at constant places. A position must be the number that the call is
- * given, or a number that only grows from call to call, plus 0, 1, 2 ...: one that is wrapped, clamped, looked up or shifted
- * may be a slot that serves several positions. What is not known to be one is none. */
+ * given, or a number that only grows from call to call, plus 0, 1, 2 ...: one that is wrapped (by few bits, too), clamped, looked
+ * up or shifted may be a slot that serves several positions. What is not known to be one is none. */
 #include "network/network_int.h"
 
 enum { NO_AXIS = -2, UNWRITTEN = -1, MAX_STEPS = 4096 };
@@ -90,16 +90,29 @@ static bool is_sum(const layer *layer) {
            layer_attr(layer, ATTR_SCALAR).kind == ATTR_KIND_NONE;
 }
 
+/* What is computed in fewer bits wraps while there are rows: a ring of 256 or of 65536. */
+static bool is_wide(const tracer *tracer, tensor_id tensor) {
+    return dtype_size(network_tensor_of(tracer->network, tensor)->dtype) >= sizeof(int32_t);
+}
+
+static bool adds_less_than_nothing(const tracer *tracer, const layer *layer) {
+    const attr scalar = layer_attr(layer, ATTR_SCALAR);
+    int64_t number;
+    return scalar.kind != ATTR_KIND_NONE &&
+           (!sym_constant(&tracer->network->symbols, scalar.value, &number) || number < 0);
+}
+
 /* A count that the program keeps: each call adds to it, and does nothing else. */
 static bool is_counter(tracer *tracer, uint32_t state) {
     tensor_id start = tracer->network->states[state].tensor, next = tracer->network->states[state].next;
-    if (next.index == NONE) return false;
+    if (next.index == NONE || !is_wide(tracer, start)) return false;
     for (const layer *layer; (layer = maker(tracer, next));) {
         if (layer->kind == LAYER_RESHAPE || layer->kind == LAYER_COPY) {
             next = layer->operands[0];
             continue;
         }
         if (layer->kind != LAYER_BINARY || layer_attr(layer, ATTR_OP).op != OP_ADD) return false;
+        if (adds_less_than_nothing(tracer, layer)) return false;
         for (uint32_t i = 0; i < layer->operand_count; i++)
             if (layer->operands[i].index == start.index) return true;
         return false;
@@ -113,6 +126,9 @@ static bool is_position(tracer *tracer, tensor_id tensor, sym extent) {
     if (row->role == TENSOR_STATE) return is_counter(tracer, row->index);
     const layer *layer = maker(tracer, tensor);
     if (!layer || !dtype_is_integral(row->dtype)) return false;
+    bool is_computed = layer->kind == LAYER_CAST || layer->kind == LAYER_FILL || layer->kind == LAYER_IOTA ||
+                       layer->kind == LAYER_BINARY;
+    if (is_computed && !is_wide(tracer, tensor)) return false;
     switch ((int)layer->kind) {
     case LAYER_RESHAPE:
     case LAYER_EXPAND:

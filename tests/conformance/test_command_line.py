@@ -172,6 +172,26 @@ class Pipes(Case):
         self.assertEqual((done.returncode, done.stderr), (0, b""), arguments)
         return done.stdout
 
+    def test_closed_descriptors(self):
+        """No file that is opened gets the number of a standard descriptor, and what is told on that."""
+        source, engine = program("rolled"), self.engine("rolled")
+        for closed in ((0,), (1,), (2,), (0, 1, 2)):
+            close = lambda: [os.close(descriptor) for descriptor in closed]
+            run = lambda *arguments: subprocess.run([INSITU, *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True,
+                                                    preexec_fn=close, timeout=120)
+            out = self.folder / "out"
+            self.assertEqual(run("compile", source, "-o", out).returncode, 0)
+            self.assertEqual(out.read_bytes(), engine.read_bytes())
+            done = run("run", engine, "--zeros", "--output", out, "--stats")
+            self.assertEqual(done.returncode, 1 if 1 in closed else 0, done)
+            tensors.read(out)
+            if 0 in closed:
+                done = run("explain", "-")
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(b"" if 2 in closed else b"cannot read the standard input", done.stderr)
+            if 1 in closed:
+                self.assertEqual(run("compile", source, "-o", "-").returncode, 1)
+
     def test_programs_and_engines(self):
         source, engine = program("rolled"), self.engine("rolled")
         for path in ("-", "/dev/stdin"):

@@ -111,6 +111,28 @@ static void permissions_and_links_are_kept(void **state) {
     unlink(link);
 }
 
+/* The file is made where a link leads; one that leads in a circle leads nowhere. */
+static void links_to_no_file_stay(void **state) {
+    (void)state;
+    file_part part = {"data", 4};
+    char link[128], second[128], circle[128];
+    snprintf(link, sizeof(link), "%s/link", folder);
+    snprintf(second, sizeof(second), "%s/second", folder);
+    snprintf(circle, sizeof(circle), "%s/circle", folder);
+    assert_int_equal(symlink("new", link), 0);
+    assert_int_equal(symlink(link, second), 0);
+    assert_int_equal(symlink("circle", circle), 0);
+    assert_int_equal(file_write(second, &part, 1, NULL), INSITU_OK);
+    assert_content(in_folder("new"), "data");
+    assert_true(S_ISLNK(mode_of(link)) && S_ISLNK(mode_of(second)) && S_ISREG(mode_of(in_folder("new"))));
+    assert_int_equal(file_write(circle, &part, 1, NULL), INSITU_IO);
+    assert_true(S_ISLNK(mode_of(circle)));
+    unlink(in_folder("new"));
+    unlink(link);
+    unlink(second);
+    unlink(circle);
+}
+
 /* ---- processes that die while they write ---- */
 
 enum { LIMIT = 1 << 16 };
@@ -259,6 +281,7 @@ int main(void) {
         cmocka_unit_test(parts_are_written_and_replaced_whole),
         cmocka_unit_test(a_failed_write_leaves_nothing),
         cmocka_unit_test(permissions_and_links_are_kept),
+        cmocka_unit_test(links_to_no_file_stay),
         cmocka_unit_test(killed_writers_leave_nothing_that_stays),
         cmocka_unit_test(files_that_are_being_written_are_no_leftovers),
         cmocka_unit_test(names_may_be_long),

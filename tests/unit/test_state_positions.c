@@ -52,11 +52,12 @@ static int32_t axis_of(const char *type, const char *lines, bool no_inplace) {
     insitu_compile_options options;
     insitu_compile_options_init(&options);
     options.no_inplace = no_inplace;
-    snprintf(text, sizeof(text),
-             "network\nsymbol u0: int in 0..7\ninput \"x\" = %%x: f32[1,4]\ninput \"p\" = %%p: i64[1]\n"
-             "state \"n\" = %%n: i64[1] of zeros\nstate \"t\" = %%t: i64[8] of zeros\n"
-             "state \"c\" = %%c: %s of zeros\nitem(%%p) {symbol=u0}\n%s",
-             type, lines);
+    snprintf(
+        text, sizeof(text),
+        "network\nsymbol u0: int in 0..7\ninput \"x\" = %%x: f32[1,4]\ninput \"p\" = %%p: i64[1]\n"
+        "state \"n\" = %%n: i64[1] of zeros\nstate \"b\" = %%b: u8[1] of zeros\nstate \"t\" = %%t: i64[8] of zeros\n"
+        "state \"c\" = %%c: %s of zeros\nitem(%%p) {symbol=u0}\n%s",
+        type, lines);
     if (insitu_network_parse(text, &network, &diag) || insitu_network_compile(network, &options, &engine, &diag) ||
         insitu_state_create(engine, &state, &diag) ||
         insitu_state_describe(state, insitu_engine_find_state(engine, "c"), &info, &diag))
@@ -84,6 +85,15 @@ static const struct {
     {-1, "f32[8,4]", ROWS_AT("%n")}, /* always the same row */
     {0, "f32[8,4]", ROWS_AT("%n") COUNT "next \"n\" = %a\n"},
     {-1, "f32[8,4]", ROWS_AT("%n") COUNT "%m: i64[1] = binary(%a) {op=remainder, scalar=8}\nnext \"n\" = %m\n"},
+    {-1, "f32[8,4]", ROWS_AT("%n") "%a: i64[1] = binary(%n) {op=add, scalar=-1}\nnext \"n\" = %a\n"},
+    {-1, "f32[8,4]",
+     "%s: i64[1] = cast(%b) {dtype=i64}\n" ROWS_AT(
+         "%s") "%a: u8[1] = binary(%b) {op=add, scalar=1}\nnext \"b\" = %a\n"},
+    {-1, "f32[8,4]", "%s: u8[1] = cast(%p) {dtype=u8}\n%i: i64[1] = cast(%s) {dtype=i64}\n" ROWS_AT("%i")},
+    {-1, "f32[8,4]", "%s: i16[1] = cast(%p) {dtype=i16}\n%i: i64[1] = cast(%s) {dtype=i64}\n" ROWS_AT("%i")},
+    {-1, "f32[8,4]",
+     "%s: i8[1] = fill() {dtype=i8, sizes=[1], value=u0}\n%i: i64[1] = cast(%s) {dtype=i64}\n" ROWS_AT("%i")},
+    {0, "f32[8,4]", "%s: i32[1] = cast(%p) {dtype=i32}\n%i: i64[1] = cast(%s) {dtype=i64}\n" ROWS_AT("%i")},
     {1, "f32[4,8]",
      "%v: f32[8,4] = permute(%c) {axes=[1,0]}\n%w: f32[8,4] = " UPDATE("%v", "%p") "%r: f32[4,8] = permute(%w) "
                                                                                    "{axes=[1,0]}\n" NEXT},

@@ -1,4 +1,5 @@
 /* The insitu command: finds the subcommand, and sends the library's log to stderr. */
+#include "paths.h"
 #include "tool.h"
 
 #include <stdio.h>
@@ -72,6 +73,7 @@ static int print_help_of(const char *name) {
 }
 
 int main(int argc, char **argv) {
+    if (standard_descriptors_reserve() != DONE) return USAGE;
     if (argc < 2) {
         print_usage(stderr);
         return USAGE;

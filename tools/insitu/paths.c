@@ -38,6 +38,15 @@ static int copy_all(int from, int to) {
     }
 }
 
+/* A command that is started with its standard descriptors closed would get their numbers for the files that it opens, and
+ * would read what it writes, or write its report into an engine. What stands there instead can't be used. */
+int standard_descriptors_reserve(void) {
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int i = 0; i < 3; i++)
+        if (fcntl(i, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[i]) != i) return USAGE;
+    return DONE;
+}
+
 /* New memory with a path; its descriptor, or -1. */
 static int open_memory(char path[static MEMORY_PATH_SIZE]) {
     int descriptor = memfd_create("insitu", MFD_CLOEXEC);
@@ -103,26 +112,6 @@ int written_end(written_file *file, int code) {
 
 /* ---- two paths of one file ---- */
 
-/* The path that a chain of links ends at, which need not be there, its folder without links; false if it has none. */
-static bool resolve(const char *path, char out[static PATH_MAX]) {
-    char at[PATH_MAX], link[PATH_MAX], folder[PATH_MAX];
-    snprintf(at, sizeof(at), "%s", path);
-    for (int links = 0; links < 40; links++) {
-        char *slash = strrchr(at, '/');
-        ssize_t size = readlink(at, link, sizeof(link) - 1);
-        if (size < 0) {
-            if (slash) *slash = 0;
-            if (!realpath(!slash ? "." : *at ? at : "/", folder)) return false;
-            return snprintf(out, PATH_MAX, "%s/%s", folder, slash ? slash + 1 : at) < PATH_MAX;
-        }
-        link[size] = 0;
-        size_t room = link[0] != '/' && slash ? (size_t)(slash - at) + 1 : 0;
-        if (room + (size_t)size >= sizeof(at)) return false;
-        memcpy(at + room, link, (size_t)size + 1);
-    }
-    return false;
-}
-
 bool is_same_file(const char *path, const char *other) {
     struct stat first, second;
     char resolved[PATH_MAX], other_resolved[PATH_MAX];
@@ -130,7 +119,8 @@ bool is_same_file(const char *path, const char *other) {
     if (is_there && !S_ISREG(first.st_mode)) return false; /* a device or a pipe takes and gives what it is asked to */
     if (is_there && other_is_there) return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
     if (is_there != other_is_there) return false;
-    return resolve(path, resolved) && resolve(other, other_resolved) && strcmp(resolved, other_resolved) == 0;
+    return path_resolve(path, resolved) == 0 && path_resolve(other, other_resolved) == 0 &&
+           strcmp(resolved, other_resolved) == 0;
 }
 
 static bool is_written(option_id id) { return id == OPTION_OUTPUT || id == OPTION_SAVE_STATE; }

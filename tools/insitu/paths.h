@@ -6,6 +6,9 @@
 
 enum { MEMORY_PATH_SIZE = 40 };
 
+/* Before anything is opened: no file gets the number of a standard descriptor that is closed. */
+int standard_descriptors_reserve(void);
+
 bool is_standard(const char *path);
 /* A path under which the library reads what the user has named: that itself, or, of a pipe or the standard input, of a copy
  * in memory, which is made once. NULL, having said why, if there is nothing to read. */
