@@ -161,7 +161,8 @@ insitu_status safetensors_read(const file_map *map, const char *what, arena *are
     uint64_t length = 0;
     if (map->size < LENGTH_SIZE) return bad_file(&reader, "it has fewer than 8 bytes");
     for (uint32_t i = LENGTH_SIZE; i-- > 0;) length = length << 8 | map->data[i];
-    if (length > map->size - LENGTH_SIZE) return bad_file(&reader, "its header is longer than the file");
+    if (length > map->size - LENGTH_SIZE)
+        return bad_file(&reader, "its header is longer than the file, which is cut off or of another kind");
     if (length > MAX_HEADER) return bad_file(&reader, "its header has more than 100 MB");
     out->header = map->data + LENGTH_SIZE;
     out->header_size = (size_t)length;

@@ -110,7 +110,7 @@ static void wrong_lengths_are_refused(void **state) {
     assert_non_null(strstr(diag.message, "it has fewer than 8 bytes"));
     map.size = 9;
     assert_int_equal(safetensors_read(&map, "test file", &arena, &file, &diag), INSITU_FORMAT);
-    assert_non_null(strstr(diag.message, "its header is longer than the file"));
+    assert_non_null(strstr(diag.message, "its header is longer than the file, which is cut off or of another kind"));
     arena_release(&arena);
     free((void *)(uintptr_t)map.data);
 }
