@@ -67,6 +67,23 @@ static bool is_short(const converter *c, const shape *shape, dtype type) {
     return sym_constant(c->pool, shape_numel(c->pool, shape), &count) && count < 32;
 }
 
+/* emit_scaled_sum in f16 or bf16 where the factor is known in each call only: it is rounded then, as a tensor of the dtype. */
+static insitu_status emit_rounded_sum(converter *c, operand a, operand b, sym factor, dtype type, const shape *shape,
+                                      tensor_id *out) {
+    dtype inner = !b.is_number && is_short(c, shape, type) ? type : wide_dtype(type);
+    operand both[2] = {b, a};
+    tensor_id number, wide[2];
+    TRY(emit_number(c, type, &(struct shape){0}, factor, &number));
+    TRY(emit_cast(c, number, inner, &number));
+    for (int i = 0; i < 2; i++) {
+        TRY(emit_operand(c, both[i], type, shape, &wide[i]));
+        TRY(emit_cast(c, wide[i], inner, &wide[i]));
+    }
+    TRY(emit_binary(c, OP_MUL, wide[0], number, &wide[0]));
+    TRY(emit_binary(c, OP_ADD, wide[1], wide[0], out));
+    return emit_cast(c, *out, type, out);
+}
+
 /* a + factor b in the dtype, rounded once, as PyTorch's vector loops round; f16 and bf16 round the factor first. A few
  * elements of those go through its scalar loop, which rounds the product too. */
 static insitu_status emit_scaled_sum(converter *c, operand a, operand b, sym factor, dtype type, tensor_id *out) {
@@ -79,6 +96,7 @@ static insitu_status emit_scaled_sum(converter *c, operand a, operand b, sym fac
     shape shape = {0};
     if (!a.is_number) shape = tensor_of(c, a.tensor)->shape;
     if (!b.is_number) TRY(broadcast_shapes(c, &tensor_of(c, b.tensor)->shape, &shape, &shape));
+    if (!constant && wide_dtype(type) != type) return emit_rounded_sum(c, a, b, factor, type, &shape, out);
     if (!b.is_number && is_short(c, &shape, type)) {
         TRY(emit_cast(c, b.tensor, type, &operands[1]));
         TRY(emit_scalar(c, OP_MUL, operands[1], factor, false, &operands[1]));

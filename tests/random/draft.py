@@ -36,8 +36,10 @@ class Draft:
         if wide and self.chance(0.6):
             shape = tuple(WIDE if n == SIZE else n for n in wide[0].shape)
             buffers += (replace(wide[0], name=f"b{len(buffers)}", shape=shape, order=tuple(range(len(shape)))),)
-        second = f"b{len(buffers)}" if self.chance(0.04) else ""
-        self.program = Program(seed, inputs, buffers, (), (), sizes, bool(wide), derived, second)
+        name = f"b{len(buffers)}"
+        second = name if self.chance(0.04) else ""
+        between = (name, self.random.randint(0, len(buffers[0].shape))) if not second and self.chance(0.08) else ()
+        self.program = Program(seed, inputs, buffers, (), (), sizes, bool(wide), derived, second, between)
         self.oracle = Oracle(self.program)
         self.oracle.begin(0)
         self.lines, self.variables, self.count = [], [], 0
@@ -133,6 +135,21 @@ class Draft:
         if dtype.is_floating_point:
             return self.choose("0.5", "-1.0", "2.0", "-0.25", "3", "-2", "1")
         return self.choose("0", "1", "2", "3") if dtype == torch.uint8 else self.choose("-2", "-1", "1", "2", "3")
+
+    def known_in_a_call(self, dtype):
+        """(a number for tensors of the dtype that the program reads out of a tensor, that element of it), or None."""
+        kinds = (torch.uint8,) if dtype == torch.uint8 else INTEGERS + FLOATS * dtype.is_floating_point
+        name = self.pick(lambda tensor: tensor.dtype in kinds and tensor.numel() and all(map(self.is_fixed, tensor.shape)), views=0.0)
+        if name is None or not self.is_exact(name):
+            return None
+        element = f"{name}.reshape(-1)[{self.choose(0, -1)}]"
+        return f"{element}.item()", element
+
+    def diagonal(self):
+        """The number of a diagonal: a constant, of a size, or read out of a tensor."""
+        forms = ["0", "1", "-1"] + ["n - 4", "2 - n"] * self.program.is_dynamic
+        given = [tensor.name for tensor in self.program.inputs if tensor.name == "k0" and not tensor.shape]
+        return self.choose(*forms, *(form.format(name) for name in given for form in ("{}.item() - 1", "-{}.item()")))
 
     # Tensors for a purpose
 

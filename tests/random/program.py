@@ -73,18 +73,31 @@ class Program:
     is_dynamic: bool = False
     derived: tuple = (1, 0)  # the dynamic size is this factor times a Dim, plus this number
     second_name: str = ""  # a buffer of that name is the first buffer
+    between: tuple = ()  # (name, dim): a buffer of that name lies between the elements of the first, as if both were unstacked at dim
 
     def arguments(self, call):
         return [tensor.make(self.seed * 10 + call, self.sizes[call]) for tensor in self.inputs]
 
     def initial(self):
         made = {buffer.name: buffer.make(self.seed, SIZE) for buffer in self.buffers}
+        if self.between:
+            made |= dict(zip(self.unstacked(), self.stacked().unbind(self.between[1])))
         return made | {self.second_name: made[self.buffers[0].name]} if self.second_name else made
+
+    def unstacked(self):
+        """The names of the two buffers that lie between each other; none."""
+        return (self.buffers[0].name, self.between[0]) if self.between else ()
+
+    def stacked(self):
+        return torch.stack([replace(self.buffers[0], name=name).make(self.seed, SIZE) for name in self.unstacked()], self.between[1])
 
     def source(self):
         text = ["class Model(torch.nn.Module):", "    def __init__(self):", "        super().__init__()"]
+        if self.between:
+            text.append(f"        both = {literal(self.stacked())}.unbind({self.between[1]})")
         for name, value in self.initial().items():
             made = f"self.{self.buffers[0].name}" if name == self.second_name else literal(value)
+            made = f"both[{self.unstacked().index(name)}]" if name in self.unstacked() else made
             text.append(f'        self.register_buffer("{name}", {made})')
         text += ["", f"    def forward({', '.join(['self'] + [tensor.name for tensor in self.inputs])}):"]
         text += [f"        {line.code}" for line in self.lines]
@@ -97,7 +110,7 @@ class Program:
         return scope["Model"]()
 
     def buffer_names(self):
-        return [buffer.name for buffer in self.buffers] + [self.second_name] * bool(self.second_name)
+        return [buffer.name for buffer in self.buffers] + [self.second_name] * bool(self.second_name) + list(self.unstacked()[1:])
 
     def dynamic_shapes(self):
         if not self.is_dynamic:

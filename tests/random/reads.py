@@ -161,7 +161,7 @@ def moved(draft):
              f"torch.nn.functional.pad({name}, (1, {draft.choose(0, 1, -1)}))", f"{name}.repeat_interleave(2, {dim})",
              f"{name}.reshape(-1)", f"torch.roll({name}, 1)"]
     if tensor.dim() > 1:
-        forms += [f"{name}.{draft.choose('tril', 'triu')}({draft.choose(0, 1, -1)})", f"torch.rot90({name})"]
+        forms += [f"{name}.{draft.choose('tril', 'triu')}({draft.diagonal()})", f"torch.rot90({name})"]
     return draft.random.choice(forms), (name,), "copy", 1
 
 
@@ -195,6 +195,22 @@ def filled(draft):
     return text, (), "strict", 1
 
 
+def numbered(draft):
+    """With a number that is known in each call only."""
+    name = draft.pick(is_number)
+    found = name and draft.known_in_a_call(draft.value(name).dtype)
+    other = found and draft.operand(draft.value(name).shape, lambda t: t.dtype == draft.value(name).dtype)
+    if other is None:
+        return None
+    number, element = found
+    form, rule = draft.choose((f"{name} * {number}", "mul"), (f"{name} + {number}", "add"), (f"torch.add({name}, {other}, alpha={number})", "fused"),
+                              (f"torch.sub({name}, {other}, alpha={number})", "fused"), (f"{name}.clamp(min={number})", "add"),
+                              (f"{name}.clamp(max={number})", "add"), (f"torch.full_like({name}, {number})", "copy"), (f"{name} > {number}", "strict"),
+                              (f"torch.where({name} > 0, {name}, {number})", "strict"), (f"{name}.masked_fill({name} > 1, {number})", "strict"),
+                              (f"{name}.new_full((2, 3), {number})", "copy"))
+    return form, (name, other, element), rule, 1
+
+
 def written_copy(draft):
     """The functional twins of writes."""
     name = draft.pick(lambda tensor: tensor.dim() > 0 and tensor.numel() > 0)
@@ -223,4 +239,4 @@ def written_copy(draft):
 
 
 READS = {taken_view: 10, unary: 4, number: 3, integer: 2, binary: 5, compared: 1, chosen: 3, cast: 3, reduced: 4, smooth: 1,
-         product: 2, joined: 3, moved: 3, looked_up: 3, filled: 2, written_copy: 2}
+         product: 2, joined: 3, moved: 3, looked_up: 3, filled: 2, written_copy: 2, numbered: 2}

@@ -65,8 +65,10 @@ def unused(program):
             yield replace(program, inputs=tuple(t for t in program.inputs if t != tensor))
     if program.second_name:
         yield replace(program, second_name="")
+    if program.between:
+        yield replace(program, between=())
     for tensor in program.buffers:
-        if f"self.{tensor.name}" not in text and not program.second_name:
+        if f"self.{tensor.name}" not in text and not program.second_name and not program.between:
             yield replace(program, buffers=tuple(t for t in program.buffers if t != tensor))
 
 

@@ -377,7 +377,7 @@ def in_place_only(draft):
     if tensor.dim() > 0 and draft.chance(0.3):
         dim = draft.random.randrange(tensor.dim())
         if tensor.dim() > 1 and draft.chance(0.5):
-            return Line(f"{to}.{draft.choose('tril_', 'triu_')}({draft.choose(0, 1, -1)})", (), to, (to,), "copy")
+            return Line(f"{to}.{draft.choose('tril_', 'triu_')}({draft.diagonal()})", (), to, (to,), "copy")
         return Line(f"{to}.cumsum_({dim})", (), to, (to,), "sum")
     first, second = (draft.operand(tensor.shape, lambda t: t.dtype == tensor.dtype, near=to) for _ in range(2))
     if first is None or second is None:
@@ -387,5 +387,22 @@ def in_place_only(draft):
     return Line(f"{to}.addcmul_({first}, {second}{draft.choose('', ', value=2')})", (), to, (to, first, second), "fused")
 
 
+def numbered(draft):
+    """A tensor written by a number that is known in each call only."""
+    to = target(draft, is_number)
+    found = to and draft.known_in_a_call(draft.value(to).dtype)
+    source = found and draft.operand(draft.value(to).shape, lambda t: t.dtype == draft.value(to).dtype, near=to)
+    if source is None:
+        return None
+    number, element = found
+    forms = [(f"{to}.add_({source}, alpha={number})", "fused"), (f"{to}.sub_({source}, alpha={number})", "fused"), (f"{to}.mul_({number})", "mul"),
+             (f"{to}.fill_({number})", "copy"), (f"{to}.clamp_(min={number})", "add"), (f"{to}.masked_fill_({source} > 1, {number})", "strict"),
+             (f"{to}[...] = {number}", "copy")]
+    if draft.value(to).dtype.is_floating_point:
+        forms += [(f"{to}.lerp_({source}.expand({draft.sizes(draft.value(to).shape)}), {number})", "fused")] * 3
+    code, rule = draft.random.choice(forms)
+    return Line(code, (), to, (to, source, f"{element}.clone()"), rule)
+
+
 WRITES = {copied: 8, arithmetic: 8, unary: 5, masked: 5, indexed: 8, several_positions: 2, scattered: 4, shifted: 4,
-          reassigned: 3, exchanged: 5, each: 2, from_itself: 5, in_place_only: 2, exchanged_parts: 4, at_item: 3, chosen_rows: 4}
+          reassigned: 3, exchanged: 5, each: 2, from_itself: 5, in_place_only: 2, exchanged_parts: 4, at_item: 3, chosen_rows: 4, numbered: 3}
