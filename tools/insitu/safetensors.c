@@ -97,7 +97,8 @@ static int read_header(file_bytes *file, json_t **out_header) {
     if (file->size < LENGTH_SIZE) return bad_file(file, "it has fewer than 8 bytes");
     uint64_t length = 0;
     for (int i = LENGTH_SIZE; i-- > 0;) length = length << 8 | file->data[i];
-    if (length > file->size - LENGTH_SIZE) return bad_file(file, "its header is longer than the file, which is cut off or of another kind");
+    if (length > file->size - LENGTH_SIZE)
+        return bad_file(file, "its header is longer than the file, which is cut off or of another kind");
     if (length > MAX_HEADER) return bad_file(file, "its header has more than 100 MB");
     json_error_t error;
     *out_header = json_loadb((const char *)file->data + LENGTH_SIZE, (size_t)length, JSON_REJECT_DUPLICATES, &error);
