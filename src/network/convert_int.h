@@ -113,6 +113,9 @@ MUST_CHECK insitu_status emit_swap(converter *c, tensor_id x, uint32_t dim1, uin
 MUST_CHECK insitu_status emit_expand(converter *c, tensor_id x, const shape *shape, tensor_id *out); /* broadcasts */
 MUST_CHECK insitu_status emit_slice(converter *c, tensor_id x, uint32_t dim, sym start, sym end, int64_t step,
                                     tensor_id *out);
+/* x with that part of it replaced by source, of x's dtype and the part's sizes (convert_update.c). */
+MUST_CHECK insitu_status emit_slice_update(converter *c, tensor_id x, tensor_id source, uint32_t dim, sym start,
+                                           sym end, int64_t step, tensor_id *out);
 MUST_CHECK insitu_status emit_unsqueeze(converter *c, tensor_id x, uint32_t dim, tensor_id *out);
 MUST_CHECK insitu_status emit_squeeze(converter *c, tensor_id x, uint32_t dim, tensor_id *out); /* of size 1 */
 /* At least one dimension. */

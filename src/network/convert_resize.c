@@ -128,9 +128,11 @@ static insitu_status resize_axis(converter *c, const axis *axis, bool align, ten
     return emit_binary(c, OP_ADD, first, second, out);
 }
 
-/* param: spatial dimensions. Innermost first, as PyTorch sums. */
-insitu_status convert_linear_resize(converter *c, int32_t param) {
-    uint32_t spatial = (uint32_t)param;
+/* Along one axis. */
+typedef insitu_status resize_one(converter *c, const axis *axis, bool align, tensor_id x, tensor_id *out);
+
+/* Innermost first, as PyTorch sums. */
+static insitu_status resize_axes(converter *c, uint32_t spatial, resize_one *resize) {
     axis axes[3];
     tensor_id x;
     bool align;
@@ -140,8 +142,13 @@ insitu_status convert_linear_resize(converter *c, int32_t param) {
     TRY(take_axes(c, x, spatial, axes));
     TRY(take_flag(c, "align_corners", false, &align));
     TRY(emit_wide(c, x, &x));
-    for (uint32_t i = spatial; i-- > 0;) TRY(resize_axis(c, &axes[i], align, x, &x));
+    for (uint32_t i = spatial; i-- > 0;) TRY(resize(c, &axes[i], align, x, &x));
     return finish_wide(c, x, type);
+}
+
+/* param: spatial dimensions. */
+insitu_status convert_linear_resize(converter *c, int32_t param) {
+    return resize_axes(c, (uint32_t)param, resize_axis);
 }
 
 /* (third x^3 + second x^2 + first x) + constant */
@@ -199,15 +206,5 @@ static insitu_status resize_cubic(converter *c, const axis *axis, bool align, te
 
 insitu_status convert_cubic_resize(converter *c, int32_t param) {
     (void)param;
-    axis axes[3];
-    tensor_id x;
-    bool align;
-    TRY(take_tensor(c, input_name(c), &x));
-    dtype type = dtype_of(c, x);
-    if (!dtype_is_float(type)) return convert_unsupported(c, "dtype %s", dtype_name(type));
-    TRY(take_axes(c, x, 2, axes));
-    TRY(take_flag(c, "align_corners", false, &align));
-    TRY(emit_wide(c, x, &x));
-    for (uint32_t i = 2; i-- > 0;) TRY(resize_cubic(c, &axes[i], align, x, &x));
-    return finish_wide(c, x, type);
+    return resize_axes(c, 2, resize_cubic);
 }

@@ -134,17 +134,6 @@ insitu_status convert_im2col(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-static insitu_status update_slice(converter *c, tensor_id x, tensor_id source, uint32_t dim, sym start, sym end,
-                                  int64_t step, tensor_id *out) {
-    tensor_id operands[2] = {x, source};
-    draft update = draft_of(LAYER_SLICE_UPDATE);
-    draft_int(c, &update, ATTR_DIM, dim);
-    draft_attr(&update, ATTR_START, attr_of_sym(start));
-    draft_attr(&update, ATTR_END, attr_of_sym(end));
-    draft_int(c, &update, ATTR_STEP, step);
-    return emit(c, &update, operands, 2, out);
-}
-
 /* Adds what one place of the kernel holds of all windows (N, C, rows, columns). */
 static insitu_status add_place(converter *c, tensor_id *image, tensor_id values, const window *at, int64_t i,
                                int64_t j) {
@@ -160,8 +149,8 @@ static insitu_status add_place(converter *c, tensor_id *image, tensor_id values,
     TRY(emit_slice(c, *image, 2, start[0], end[0], at->stride[0], &lines));
     TRY(emit_slice(c, lines, 3, start[1], end[1], at->stride[1], &cells));
     TRY(emit_binary(c, OP_ADD, cells, values, &cells));
-    TRY(update_slice(c, lines, cells, 3, start[1], end[1], at->stride[1], &lines));
-    return update_slice(c, *image, lines, 2, start[0], end[0], at->stride[0], image);
+    TRY(emit_slice_update(c, lines, cells, 3, start[1], end[1], at->stride[1], &lines));
+    return emit_slice_update(c, *image, lines, 2, start[0], end[0], at->stride[0], image);
 }
 
 /* Windows of that dimension. */

@@ -2,8 +2,8 @@
  * to zeros. The source is cast to x's dtype and must have the part's sizes. */
 #include "network/convert_int.h"
 
-static insitu_status emit_slice_update(converter *c, tensor_id x, tensor_id source, uint32_t dim, sym start, sym end,
-                                       int64_t step, tensor_id *out) {
+insitu_status emit_slice_update(converter *c, tensor_id x, tensor_id source, uint32_t dim, sym start, sym end,
+                                int64_t step, tensor_id *out) {
     tensor_id operands[2] = {x, source};
     if (step == 1 && is_int_constant(c, start, 0) && sym_same(end, size_of(c, x, dim))) {
         *out = source;
