@@ -43,9 +43,9 @@ static void states_tell_how_they_are_written(void **state) {
 /* Of "c" in the network that writes it so. */
 static int32_t axis_of(const char *type, const char *lines, bool no_inplace) {
     char text[2048];
-    insitu_network *network;
-    insitu_engine *engine;
-    insitu_state *state;
+    insitu_network *network = NULL;
+    insitu_engine *engine = NULL;
+    insitu_state *state = NULL;
     insitu_diag diag;
     insitu_diag_init(&diag);
     insitu_state_info info = {.struct_size = sizeof(info)};
