@@ -33,7 +33,7 @@ def all_cases(families, patterns):
 
 
 def known_operators():
-    text = (ROOT / "src/network/aten.def").read_text()
+    text = (ROOT / "src/convert/aten.def").read_text()
     return set(re.findall(r'^ATEN\("([^"]+)"', text, re.M))
 
 

@@ -165,7 +165,7 @@ def main():
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    converted = set(re.findall(r'ATEN\("([^"]+)"', (ROOT / "src/network/aten.def").read_text()))
+    converted = set(re.findall(r'ATEN\("([^"]+)"', (ROOT / "src/convert/aten.def").read_text()))
     known = set(re.findall(r'\{"(aten\.[^"]+)", RULE_', (ROOT / "src/passes/view_steps.c").read_text()))
     stored = set(re.findall(r'SCHEMA\("([^"]+)"', (ROOT / "src/graph/schemas.inc").read_text()))
     found = set()

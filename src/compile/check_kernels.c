@@ -1,7 +1,7 @@
 /* Refuses a plan with a step that no kernel computes, such as arithmetic of complex numbers: what is compiled can be run. All
  * such steps are counted in diag's rows, by layer, op and dtype. */
 #include "compile/compile_int.h"
-#include "core/backend.h"
+#include "plan/backend.h"
 
 /* "binary add of c64" */
 static void name_step(const plan_step *step, text *out) {

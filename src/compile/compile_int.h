@@ -2,16 +2,13 @@
 #ifndef COMPILE_INT_H
 #define COMPILE_INT_H
 
-#include "compile/optimise.h"
+#include "compile/evaluate_layer.h"
 #include "engine/engine.h"
 #include "graph/graph.h"
-#include "network/network.h"
+#include "plan/plan.h"
+#include "rewrite/rewrite.h"
 
 #include <insitu/program.h>
-
-/* A network_evaluate_fn: runs one layer whose operands are constants on the CPU, by a plan of its own. */
-insitu_status evaluate_layer(void *user, const network *network, layer_id layer, void *out_bytes, size_t size,
-                             insitu_diag *diag);
 
 typedef struct target {
     const char *name;

@@ -1,9 +1,10 @@
 /* The compile driver: a .pt2 file -> program -> graph -> network -> plan -> engine; and networks by themselves. */
 #include "archive/archive.h"
+#include "builder/builder.h"
 #include "compile/compile_int.h"
+#include "convert/convert.h"
 #include "engine/engine.h"
 #include "passes/passes.h"
-#include "plan/plan.h"
 
 #include <insitu/network.h>
 #include <insitu/program.h>
@@ -174,7 +175,7 @@ static insitu_status make_plan(network *network, const insitu_compile_options *o
     *out_plan = NULL;
     TRY(shape_face(network, options, diag));
     plan_options plan_options = {.no_inplace = options->no_inplace || switch_on(SWITCH_NO_INPLACE)};
-    TRY(compile_plan(network, &plan_options, options->strict, out_plan, diag));
+    TRY(rewrite_and_plan(network, evaluate_layer, &plan_options, options->strict, out_plan, diag));
     insitu_status status = dump_network(network, diag);
     if (status == INSITU_OK) status = network_verify(network, diag);
     if (status == INSITU_OK) status = network_check_symbols(network, INSITU_UNSUPPORTED, diag);

@@ -1,8 +1,8 @@
 /* Constant folding's arithmetic: a layer over constants becomes a network of its own, is planned, and runs once on the
  * CPU, so that a folded value has the bits that the program would compute. */
 #include "compile/compile_int.h"
-#include "core/backend.h"
-#include "plan/plan.h"
+#include "plan/backend.h"
+#include "planner/planner.h"
 
 typedef struct evaluation {
     const network *source;

@@ -255,4 +255,24 @@ typedef struct index_operand {
 uint32_t layer_index_operands(const sym_pool *pool, layer_kind kind, const attr *attrs, uint32_t operand_count,
                               index_operand out[MAX_RANK]);
 
+/* ---- what a program, a network and a plan say alike ---- */
+/* Bytes that a file maps: one record may hold several tensors. */
+typedef struct weight_record {
+    const char *name;    /* the first tensor's name */
+    const uint8_t *data; /* size bytes; NULL in a plan whose weights were not attached */
+    size_t size;
+    dtype dtype; /* how the bytes are typed in the engine file */
+} weight_record;
+typedef enum update_kind { /* of an input that the program writes */
+                           UPDATE_USER,
+                           UPDATE_KV_CACHE /* rows that follow one another on the sequence axis of a 4-D cache of constant sizes */
+} update_kind;
+typedef enum output_kind { OUTPUT_TENSOR, OUTPUT_NUMBER, OUTPUT_NONE } output_kind;
+typedef struct sym_assert { /* checked as soon as its symbols are known: before anything runs, or after an item step */
+    sym condition;
+    const char *message;
+    const char *source;
+    bool is_bounds; /* not the program's: a write that would lose rows; its failure is BOUNDS */
+} sym_assert;
+
 #endif

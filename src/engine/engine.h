@@ -3,7 +3,7 @@
 #ifndef ENGINE_ROOM_H
 #define ENGINE_ROOM_H
 
-#include "core/backend.h"
+#include "plan/backend.h"
 
 #include <insitu/engine.h>
 

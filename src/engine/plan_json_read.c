@@ -381,7 +381,7 @@ static insitu_status read_buffers(plan_reader *reader) {
 static insitu_status read_asserts(plan_reader *reader) {
     plan *plan = reader->plan;
     const json_t *rows;
-    TRY(start_table(reader, "asserts", sizeof(plan_assert), &rows, &plan->asserts, &plan->assert_count));
+    TRY(start_table(reader, "asserts", sizeof(sym_assert), &rows, &plan->asserts, &plan->assert_count));
     for (uint32_t i = 0; i < plan->assert_count; i++) {
         const json_t *row = json_array_get(rows, i);
         reader->row = i;

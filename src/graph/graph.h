@@ -3,7 +3,7 @@
 #ifndef GRAPH_H
 #define GRAPH_H
 
-#include "core/plan.h"
+#include "core/core.h"
 #include "graph/schema.h"
 
 typedef struct value_id {

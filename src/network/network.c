@@ -156,12 +156,12 @@ insitu_status network_add_output(network *network, network_output **out) {
     return INSITU_OK;
 }
 
-insitu_status network_add_assert(network *network, plan_assert **out) {
+insitu_status network_add_assert(network *network, sym_assert **out) {
     *out = NULL;
     TRY(arena_grow(&network->arena, &network->asserts, &network->assert_capacity, (size_t)network->assert_count + 1,
-                   sizeof(plan_assert)));
+                   sizeof(sym_assert)));
     *out = &network->asserts[network->assert_count++];
-    **out = (plan_assert){.message = "", .source = ""};
+    **out = (sym_assert){.message = "", .source = ""};
     return INSITU_OK;
 }
 
@@ -186,7 +186,7 @@ insitu_status network_require(network *network, sym condition, const char *messa
     for (uint32_t i = 0; i < network->assert_count; i++) {
         if (sym_same(network->asserts[i].condition, condition)) return INSITU_OK;
     }
-    plan_assert *row;
+    sym_assert *row;
     TRY(network_add_assert(network, &row));
     row->condition = condition;
     TRY(arena_string(&network->arena, message, strlen(message), &row->message));

@@ -4,7 +4,7 @@
 #ifndef NETWORK_H
 #define NETWORK_H
 
-#include "core/plan.h"
+#include "core/core.h"
 
 typedef struct tensor_id {
     uint32_t index;
@@ -105,7 +105,7 @@ typedef struct network {
     uint32_t output_count, output_capacity;
     weight_record *records;
     uint32_t record_count, record_capacity;
-    plan_assert *asserts;
+    sym_assert *asserts;
     uint32_t assert_count, assert_capacity;
     map names;
     uint64_t identity; /* of the program that it is, unchanged; 0: it was built or changed by hand */
@@ -127,7 +127,7 @@ MUST_CHECK insitu_status network_add_constant(network *network, network_constant
 MUST_CHECK insitu_status network_add_buffer(network *network, network_buffer **out);
 MUST_CHECK insitu_status network_add_mutation(network *network, network_mutation **out);
 MUST_CHECK insitu_status network_add_output(network *network, network_output **out);
-MUST_CHECK insitu_status network_add_assert(network *network, plan_assert **out);
+MUST_CHECK insitu_status network_add_assert(network *network, sym_assert **out);
 MUST_CHECK insitu_status network_add_record(network *network, weight_record **out);
 
 /* Appends a layer at the end of order: infers its results' dtypes and shapes and checks operands and attributes.
@@ -169,85 +169,17 @@ MUST_CHECK insitu_status network_check_symbols(const network *network, insitu_st
 /* The same network by itself, read from its text; records' bytes are shared. */
 MUST_CHECK insitu_status network_copy(const network *source, network **out_network, insitu_diag *diag);
 
-/* network -> network */
-/* index, index_update at known positions -> slices */
-MUST_CHECK insitu_status network_recognise_runs(network *network, insitu_diag *diag);
-/* where, by a mask that is a stretch of one dimension -> slice_update */
-MUST_CHECK insitu_status network_recognise_masks(network *network, insitu_diag *diag);
-/* slice(expand(x)), along a dimension that repeats -> expand(x), reshape(x) */
-MUST_CHECK insitu_status network_slice_expands(network *network, insitu_diag *diag);
-/* slice_update(x, slice(x)) of one part -> reshape(x) */
-MUST_CHECK insitu_status network_view_idle_updates(network *network, insitu_diag *diag);
-/* concat(slice(x), s), where x is computed in the state's memory -> shift_update(x, s) */
-MUST_CHECK insitu_status network_shift_results(network *network, insitu_diag *diag);
-/* A state's new value that is a part of a computed one -> that part computed by itself */
-MUST_CHECK insitu_status network_compute_parts(network *network, insitu_diag *diag);
-/* slice_update(x, flip(slice(x))), of parts that meet -> what is exchanged, and the rest */
-MUST_CHECK insitu_status network_split_flips(network *network, insitu_diag *diag);
-/* slice(concat(x, s)) -> shift_update */
-MUST_CHECK insitu_status network_recognise_shifts(network *network, insitu_diag *diag);
-/* Layers that nothing reads -> none */
-MUST_CHECK insitu_status network_remove_dead(network *network, insitu_diag *diag);
-/* All of these: what always helps. */
-MUST_CHECK insitu_status network_normalise(network *network, insitu_diag *diag);
-/* The value that ends in place of start, from what its memory is given piece by piece. *out_changed false: some of it is not
- * known piece by piece. */
-MUST_CHECK insitu_status network_assemble(network *network, tensor_id start, tensor_id next, bool *out_changed,
-                                          insitu_diag *diag);
-/* Readers of a state that the program copies for a result -> readers of that copy */
-MUST_CHECK insitu_status network_read_copies(network *network, bool *out_changed);
-/* concat(state, x) -> concat(copy(state), x) */
-MUST_CHECK insitu_status network_own_parts(network *network, bool *out_changed, insitu_diag *diag);
-/* elementwise(slice_update(state, s)) -> slice_update(elementwise(state), elementwise(s)) */
-MUST_CHECK insitu_status network_sink_updates(network *network, bool *out_changed, insitu_diag *diag);
-/* A network as it was, for passes on trial. What they added stays in its arena. */
-typedef struct network_snapshot {
-    arena arena;
-    network network; /* its arrays are copies */
-} network_snapshot;
-MUST_CHECK insitu_status network_save(const network *network, network_snapshot *out);
-void network_restore(network *network, const network_snapshot *snapshot);
-void network_snapshot_release(network_snapshot *snapshot);
-/* Layers whose operands are constants are evaluated by run (a backend behind a function); states never are constants.
- * A layer stays as it is where its result is larger, it alone takes more work, or all take more together. */
-typedef struct fold_limits {
-    size_t bytes;       /* of a result */
-    double work, total; /* elements read, computed with and written: of a layer, of all */
-} fold_limits;
-typedef insitu_status (*network_evaluate_fn)(void *user, const network *network, layer_id layer, void *out_bytes,
-                                             size_t size, insitu_diag *diag);
-MUST_CHECK insitu_status network_fold_constants(network *network, network_evaluate_fn run, void *user,
-                                                const fold_limits *limits, insitu_diag *diag);
-
-/* What the caller asked of inputs and states, before the network is optimised.
- * Each of the caller's mutated inputs becomes an output, or an output is written into it. The names of new outputs are
- * copied. Errors: ARG (a name or an index; a dtype), SHAPE; sentences name the input and the output. */
-struct insitu_mutated_input;
-MUST_CHECK insitu_status network_alias_outputs(network *network, const struct insitu_mutated_input *given,
-                                               uint32_t count, insitu_diag *diag);
-/* States become inputs after the others, "buf_" and the name with "_" for dots; a buffer of the input's name holds the
- * initial value, if that isn't zeros. A state that is not written stays behind as a constant. Errors: ARG (a size that
- * nothing tells any more). */
-MUST_CHECK insitu_status network_lift_states(network *network, insitu_diag *diag);
-/* States become constants, and what is written to them is dropped: each call begins with the initial values. Errors: as
- * network_lift_states. */
-MUST_CHECK insitu_status network_freeze_states(network *network, insitu_diag *diag);
 /* The axis of which every write to the state replaces rows at positions (positions.c); NONE: there is none. */
 uint32_t network_position_axis(const network *network, uint32_t state);
+/* Of an input (or a state) that begins as start and ends as next (update_kind.c). */
 update_kind network_update_kind(const network *network, tensor_id start, tensor_id next);
-
-/* From a functional graph (after the passes). All unsupported operators are listed in diag's rows (UNSUPPORTED). */
-struct graph;
-/* strict_bounds: a slice write that asks for rows which its tensor does not have fails, here or in the call (BOUNDS). */
-MUST_CHECK insitu_status network_convert(const struct graph *graph, bool strict_bounds, network **out_network,
-                                         insitu_diag *diag);
-
-/* The public builder's handle. */
-struct insitu_network {
-    network *network;
-    file_map *map; /* in which records of an imported program lie; NULL: none */
-};
-/* Takes the network over, also if this fails; the map is retained. */
-MUST_CHECK insitu_status builder_wrap(network *network, file_map *map, struct insitu_network **out_network);
+/* What is known of an index tensor (index_form.c): element [i,j...] is base + i*steps[0] + j*steps[1] ... + an unknown number
+ * if is_unknown, which changes along the dimensions of varies alone. Dimensions of size 1 have step 0. */
+typedef struct index_form {
+    int64_t base, steps[MAX_RANK];
+    uint32_t varies;
+    bool is_unknown;
+} index_form;
+index_form network_index_form(const network *network, tensor_id tensor);
 
 #endif

@@ -241,7 +241,7 @@ static insitu_status parse_buffer(parser *p) {
 }
 
 static insitu_status parse_assert(parser *p) {
-    plan_assert *row;
+    sym_assert *row;
     TRY(network_add_assert(p->network, &row));
     TRY(parse_sym(p, &row->condition));
     TRY(need(p, ","));

@@ -116,7 +116,7 @@ static void print_stored(const network *network, text *out) {
         print_record(buffer->record, out);
     }
     for (uint32_t i = 0; i < network->assert_count; i++) {
-        const plan_assert *row = &network->asserts[i];
+        const sym_assert *row = &network->asserts[i];
         text_printf(out, "assert ");
         sym_print(&network->symbols, row->condition, out);
         text_printf(out, ", ");

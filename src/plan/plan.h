@@ -1,26 +1,177 @@
-/* plan: network -> plan. Schedule, alias analysis, bufferization, memory. */
-#ifndef PLAN_ROOM_H
-#define PLAN_ROOM_H
+/* A plan: what is left of a program after compilation. A schedule of steps over storages; the engine file holds it, the
+ * runtime binds its symbols, a backend runs it. Everything lives in the plan's arena; weight bytes are spans owned by
+ * whoever made the plan (a mapped archive or engine file).
+ *
+ * Storages are blocks of memory; an operand is a strided view of one. Every kernel takes strided operands, so views cost
+ * nothing. Update steps work in place: results[0] is operands[0]'s memory, and only the changed elements are written
+ * (where an update can't be in place, the planner has put a copy step before it). slice_update and concat never reach a
+ * plan: they are copy steps into a part, or nothing at all where the producer writes that part itself. */
+#ifndef PLAN_STRUCTURES_H
+#define PLAN_STRUCTURES_H
 
-#include "network/network.h"
+#include "core/core.h"
 
-/* What the search for a plan may cost, in steps of its own, so that a plan is the same on every machine. It is linear in the
- * size of the network; once it is spent, the best plan so far stands. */
-typedef struct plan_search {
-    uint64_t most, spent, last; /* last: what the last plan cost */
-    bool is_cut;                /* something was not tried for it */
-} plan_search;
-plan_search plan_search_for(const network *network);
-typedef struct plan_options {
-    bool no_inplace;     /* every update copies */
-    plan_search *search; /* shared by several plans; NULL: this one's own */
-} plan_options;
-MUST_CHECK insitu_status plan_build(network *network, const plan_options *options, plan **out_plan, insitu_diag *diag);
-/* Of all states; INT64_MAX if that depends on symbols. */
+typedef enum storage_kind {
+    STORAGE_WEIGHT, /* index: weight record; never written */
+    STORAGE_STATE,  /* index: state storage */
+    STORAGE_INPUT,  /* index: input; written only if the input's is_written */
+    STORAGE_OUTPUT, /* index: output; memory of the caller's or of the context's */
+    STORAGE_ARENA   /* the context's memory for intermediate values */
+} storage_kind;
+
+typedef struct plan_storage {
+    storage_kind kind;
+    uint32_t index;
+    sym bytes;
+    uint32_t first_step, last_step; /* ARENA: the steps between which it is live (inclusive) */
+} plan_storage;
+
+typedef struct plan_operand {
+    uint32_t storage;
+    tensor_type type; /* strides and offset in elements, from the storage's start */
+} plan_operand;
+
+typedef enum step_kind {
+    STEP_LAYER,      /* results = layer(operands) */
+    STEP_CHECK_INDEX /* operands[0]: integers that must lie in [0, extent), or [-extent, extent) if wrap; else BOUNDS */
+} step_kind;
+
+typedef struct plan_step {
+    step_kind kind;
+    layer_kind layer;  /* LAYER; CHECK_INDEX: the layer that is guarded */
+    const attr *attrs; /* as in layers: one for each attribute row of the kind */
+    const plan_operand *results, *operands;
+    uint32_t result_count, operand_count;
+    sym extent;         /* CHECK_INDEX */
+    bool wrap;          /* CHECK_INDEX */
+    const char *name;   /* of the node that it came from */
+    const char *source; /* "model.py:41" or "" */
+    /* bytes for the counters; constants or expressions */
+    sym state_written, state_moved, state_copied, state_saved, weight_read, output_copied;
+} plan_step;
+
+typedef struct plan_symbol { /* where a symbol's value comes from, index = symbol index in the pool */
+    enum {
+        SYMBOL_UNUSED,
+        SYMBOL_INPUT_SIZE,
+        SYMBOL_INPUT_VALUE,
+        SYMBOL_STATE_SIZE, /* chosen when the state is created */
+        SYMBOL_STEP        /* an item step reads it during the call */
+    } source;
+    uint32_t input; /* INPUT_SIZE, INPUT_VALUE; STATE_SIZE: the state */
+    uint32_t dim;   /* INPUT_SIZE, STATE_SIZE */
+    uint32_t step;  /* STEP: the item step; operands[0] is the tensor's one element */
+    bool in_sizes;  /* some size, stride or count of bytes uses it; else positions and numbers alone do */
+} plan_symbol;
+
+/* The plan is cut after each item step whose symbol is used in a size: a segment's sizes are known when it starts. A
+ * symbol that positions and numbers alone use cuts nothing. A storage belongs to the segment of its first step. */
+typedef struct plan_segment {
+    uint32_t first_step, end_step;
+} plan_segment;
+
+/* The undo log. A step that writes a state or an input before a check that can only be decided later is preceded by a
+ * save step, an ordinary step that copies the bytes to be replaced into the arena, where they stay until the last check.
+ * A call that fails at step n runs the restores whose save_step < n, in the order of the array: save steps fall. */
+typedef struct plan_restore {
+    plan_step step;
+    uint32_t save_step;
+} plan_restore;
+
+typedef struct plan_input {
+    const char *name;
+    tensor_type type; /* sizes, and the strides that the program was compiled for; scalars: rank 0 */
+    bool is_scalar;   /* a Python number: symbol or constant; bound as a 0-d tensor */
+    bool is_constant; /* specialised: the number given must equal value */
+    bool is_none;     /* a None or string leaf: nothing to bind */
+    sym value;        /* is_scalar */
+    bool is_written;
+    update_kind update; /* is_written */
+    uint32_t storage;   /* NONE if no step uses it */
+} plan_input;
+
+typedef struct plan_output {
+    const char *name; /* "output.N", N = position in the flattened result */
+    output_kind kind;
+    plan_operand operand;                                /* TENSOR: where the value lies after the last step */
+    sym value;                                           /* NUMBER */
+    enum { ALIAS_NONE, ALIAS_INPUT, ALIAS_STATE } alias; /* TENSOR: the value is (a view of) this input or state */
+    uint32_t alias_index;                                /* input or state */
+} plan_output;
+
+typedef struct plan_state_storage { /* one block of state memory */
+    sym bytes;                      /* a constant, or of symbols that state sizes give: then it begins with zeros */
+    uint32_t initial;               /* weight record that holds the initial bytes; NONE: zeros */
+} plan_state_storage;
+typedef struct plan_state { /* one name; several may view one storage */
+    const char *name;
+    uint32_t state_storage;
+    tensor_type type; /* of constants and symbols that state sizes give; its offset is a constant */
+    uint32_t rows;    /* 1 + the axis whose rows are positions; 0: there is none */
+} plan_state;
+
+typedef struct plan_buffer { /* a buffer that the program does not write, whether steps read it or not */
+    const char *name;
+    uint32_t weight;  /* weight record */
+    tensor_type type; /* constant sizes, strides, offset */
+} plan_buffer;
+
+typedef struct report_row { /* the in-place report */
+    const char *name;       /* state or input */
+    tensor_type type;
+    const char *update;                /* "index_update dim 2" */
+    sym written, moved, copied, saved; /* bytes a call */
+    bool in_place;
+    const char *source; /* "model.py:41, model.py:52": where the model updates it; "" */
+    const char *reason; /* of a copy: one clause that names the reader or the conflict, with its source; else "" */
+    const char *advice; /* of a copy: the smallest change of the model that avoids it, where one is known; else "" */
+} report_row;
+
+typedef struct plan {
+    arena arena;
+    sym_pool symbols;
+    plan_symbol *symbol_sources; /* symbols.symbol_count rows */
+    weight_record *weights;
+    plan_storage *storages;
+    plan_step *steps; /* checks (CHECK_INDEX steps, item steps) come before the first step that writes a state or an
+                         input, or what is written before them is saved */
+    plan_segment *segments; /* at least one; together all steps */
+    plan_restore *restores;
+    plan_input *inputs;
+    plan_output *outputs;
+    plan_state_storage *state_storages;
+    plan_state *states;
+    plan_buffer *buffers;
+    sym_assert *asserts;
+    report_row *report;
+    uint32_t weight_count, storage_count, step_count, input_count, output_count, state_storage_count, state_count;
+    uint32_t buffer_count, assert_count, report_count, segment_count, restore_count;
+    uint32_t first_write; /* first step that writes a state or an input; step_count if none */
+    uint64_t identity;    /* of the program that it was compiled from, whose saved states it takes; 0: not known */
+} plan;
+
+static inline bool step_is_item(const plan_step *step) { return step->kind == STEP_LAYER && step->layer == LAYER_ITEM; }
+uint32_t plan_segment_of(const plan *plan, uint32_t step); /* the segment that the step lies in */
+
+/* Bytes a call copies, of all states and written inputs; INT64_MAX if that depends on symbols. */
 int64_t plan_copied_bytes(const plan *plan);
-/* Says in the report that what is copied might be avoidable: the search was cut. */
-MUST_CHECK insitu_status plan_note_cut(plan *plan);
-/* Errors: UNSUPPORTED where state is copied, with the state and the reason. */
-MUST_CHECK insitu_status plan_require_in_place(const plan *plan, insitu_diag *diag);
+MUST_CHECK insitu_status plan_create(plan **out_plan); /* arena and pool ready, all else zero */
+void plan_destroy(plan *plan);                         /* NULL allowed */
+/* Every id, range and size; reports the first ten faults in one sentence. An engine reader calls it on untrusted data.
+ * Errors: FORMAT. */
+MUST_CHECK insitu_status plan_verify(plan *plan, insitu_diag *diag);
+void plan_print(const plan *plan, text *out);        /* deterministic, one step a line */
+void plan_print_report(const plan *plan, text *out); /* the in-place report as people read it */
+/* "in place (moves 384, saves 16)", "COPIED 16 KiB: mul_3 (model.py:41) reads ..." */
+void plan_print_verdict(const plan *plan, const report_row *row, text *out);
+
+/* Offsets for live blocks that overlap in time: out_offsets[i] for blocks[i], each a multiple of alignment; returns the
+ * bytes needed in all. Best fit in order of falling size; deterministic. Errors: NOMEM on overflow. */
+typedef struct memory_block {
+    size_t size;
+    uint32_t first, last; /* closed interval of steps */
+} memory_block;
+MUST_CHECK insitu_status memory_assign(const memory_block *blocks, uint32_t count, size_t alignment, arena *scratch,
+                                       size_t *out_offsets, size_t *out_total);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef BYTE_REGION_H
 #define BYTE_REGION_H
 
-#include "core/backend.h"
+#include "plan/backend.h"
 
 /* Runs of run bytes, at offset and at every combination of count steps. */
 typedef struct byte_region {

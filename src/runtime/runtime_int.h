@@ -2,8 +2,8 @@
 #ifndef RUNTIME_INT_H
 #define RUNTIME_INT_H
 
-#include "core/backend.h"
 #include "engine/engine.h"
+#include "plan/backend.h"
 #include "runtime/undo_log.h"
 
 #include <insitu/context.h>

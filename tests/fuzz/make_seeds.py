@@ -168,7 +168,7 @@ def make_scripts(out):
 
 
 def make_dictionaries(out):
-    operators = table_words("network/aten.def")
+    operators = table_words("convert/aten.def")
     layers = table_words("core/layers.def", "core/attrs.def", "core/ops.def", "core/dtypes.def")
     symbols = table_words("core/sym_ops.def")
     schema_words = set()

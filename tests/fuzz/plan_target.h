@@ -2,7 +2,7 @@
 #ifndef PLAN_TARGET_H
 #define PLAN_TARGET_H
 
-#include "plan/plan.h"
+#include "rewrite/rewrite.h"
 
 #include <stdlib.h>
 

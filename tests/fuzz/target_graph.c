@@ -1,5 +1,6 @@
 /* The text of a graph: parsed, verified; printed and parsed again it is the same. Then it goes the rest of the way to a
  * plan, as a program's graph does: what one room hands on, the next one's verifier takes. */
+#include "convert/convert.h"
 #include "fuzz.h"
 #include "passes/passes.h"
 #include "plan_target.h"

@@ -3,7 +3,7 @@
 #include "engine/engine.h"
 #include "fuzz.h"
 #include "network/network.h"
-#include "plan/plan.h"
+#include "rewrite/rewrite.h"
 #include "tensor_file.h"
 
 #include <insitu/state.h>

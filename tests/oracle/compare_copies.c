@@ -11,7 +11,7 @@
  * 7", "crossed 7" or the file). --at-most N: how many others may differ. --quiet: the last line alone. --schedules: print
  * the schedule also where both agree.
  * Exit status 1 if more programs differ, 2 if one can't be read. */
-#include "compile/optimise.h"
+#include "compile/evaluate_layer.h"
 #include "oracle.h"
 #include "random_network.h"
 #include <inttypes.h>
@@ -56,7 +56,7 @@ static insitu_status planned_bytes(network *network, const options *options, int
     plan *plan;
     bindings bindings;
     *out_bytes = 0;
-    TRY(compile_plan(network, &(plan_options){0}, false, &plan, diag));
+    TRY(rewrite_and_plan(network, evaluate_layer, &(plan_options){0}, false, &plan, diag));
     bind_symbols(options, &plan->symbols, &bindings);
     for (uint32_t i = 0; i < plan->report_count; i++) {
         sym_value copied;

@@ -2,9 +2,10 @@
  * behind the golden tests.
  *
  *     insitu_text COMMAND [NAME]        a fault is printed as "error STATUS: sentence", with exit status 1 */
+#include "convert/convert.h"
 #include "network/network.h"
 #include "passes/passes.h"
-#include "plan/plan.h"
+#include "rewrite/rewrite.h"
 #include <insitu/network.h>
 #include <stdio.h>
 #include <string.h>

@@ -75,9 +75,9 @@ static inline plan *make_item_position_plan(dtype position_type, bool is_bounded
         type_bytes(plan, &row);
     add_number(plan, "shift", target, position);
     plan->asserts[plan->assert_count++] =
-        (plan_assert){.condition = sym_compare(pool, SYM_NE, position, sym_int(pool, 13)),
-                      .message = "thirteen is unlucky",
-                      .source = "model.py:9"};
+        (sym_assert){.condition = sym_compare(pool, SYM_NE, position, sym_int(pool, 13)),
+                     .message = "thirteen is unlucky",
+                     .source = "model.py:9"};
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
     return plan;
 }

@@ -4,7 +4,7 @@
 
 #include "unit_test.h"
 
-#include "core/plan.h"
+#include "plan/plan.h"
 
 static inline plan *new_plan(void) {
     plan *made = NULL;
@@ -20,7 +20,7 @@ static inline plan *new_plan(void) {
     assert_int_equal(arena_array(arena, ROWS, sizeof(plan_state_storage), &made->state_storages), INSITU_OK);
     assert_int_equal(arena_array(arena, ROWS, sizeof(plan_state), &made->states), INSITU_OK);
     assert_int_equal(arena_array(arena, ROWS, sizeof(plan_buffer), &made->buffers), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_assert), &made->asserts), INSITU_OK);
+    assert_int_equal(arena_array(arena, ROWS, sizeof(sym_assert), &made->asserts), INSITU_OK);
     assert_int_equal(arena_array(arena, ROWS, sizeof(report_row), &made->report), INSITU_OK);
     assert_int_equal(arena_array(arena, ROWS, sizeof(plan_segment), &made->segments), INSITU_OK);
     assert_int_equal(arena_array(arena, ROWS, sizeof(plan_restore), &made->restores), INSITU_OK);
@@ -205,9 +205,9 @@ static inline plan *make_small_plan(void) {
     step->state_written = sym_int(pool, 32);
 
     sym zero = sym_int(pool, 0);
-    plan->asserts[plan->assert_count++] = (plan_assert){.condition = sym_compare(pool, SYM_NE, rows, sym_int(pool, 5)),
-                                                        .message = "five is too odd",
-                                                        .source = "model.py:9"};
+    plan->asserts[plan->assert_count++] = (sym_assert){.condition = sym_compare(pool, SYM_NE, rows, sym_int(pool, 5)),
+                                                       .message = "five is too odd",
+                                                       .source = "model.py:9"};
     plan->report[plan->report_count++] = (report_row){
         "cache", table, "index_update dim 0", sym_int(pool, 32), zero, zero, zero, true, "model.py:8", "", ""};
     plan->report[plan->report_count++] = (report_row){

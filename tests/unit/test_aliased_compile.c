@@ -1,5 +1,6 @@
 /* What is asked of a compilation and refused by it, and what an engine file keeps of aliased inputs and outputs. */
 #include "alias_fixture.h"
+#include "convert/convert.h"
 
 #include "counting_allocator.h"
 
@@ -7,7 +8,7 @@
 #include "graph/graph.h"
 #include "network/network.h"
 #include "passes/passes.h"
-#include "plan/plan.h"
+#include "rewrite/rewrite.h"
 #include <dirent.h>
 #include <unistd.h>
 

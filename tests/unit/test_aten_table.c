@@ -6,7 +6,7 @@
 
 static const char *const targets[] = {
 #define ATEN(target, convert, param) target,
-#include "network/aten.def"
+#include "convert/aten.def"
 #undef ATEN
 };
 

@@ -4,8 +4,8 @@
 #include "item_plans.h"
 #include "runtime_fixture.h"
 
-#include "core/backend.h"
 #include "counting_allocator.h"
+#include "plan/backend.h"
 
 #include <unistd.h>
 

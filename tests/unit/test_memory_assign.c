@@ -1,6 +1,6 @@
 #include "unit_test.h"
 
-#include "core/plan.h"
+#include "plan/plan.h"
 
 enum { MAX_BLOCKS = 200 };
 

@@ -1,7 +1,7 @@
 /* The network's structure, inference, text, verifier and its passes. */
 #include "unit_test.h"
 
-#include "network/network.h"
+#include "rewrite/rewrite.h"
 
 static network *parsed(const char *source) {
     network *result;

@@ -1,6 +1,6 @@
 #include "small_plans.h"
 
-#include "core/backend.h"
+#include "plan/backend.h"
 
 static void the_small_plan_is_valid(void **state) {
     (void)state;

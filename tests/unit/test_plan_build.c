@@ -1,7 +1,7 @@
 /* The planner: what is in place, what is copied and why, and what no step is spent on. */
 #include "unit_test.h"
 
-#include "plan/plan.h"
+#include "rewrite/rewrite.h"
 #include <string.h>
 
 typedef struct planned {

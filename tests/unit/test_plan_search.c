@@ -2,7 +2,7 @@
  * stay within the budget, which is linear, and copy no more than they must. */
 #include "unit_test.h"
 
-#include "plan/plan.h"
+#include "rewrite/rewrite.h"
 #include <inttypes.h>
 
 typedef void (*make_fn)(text *out, uint32_t size);

@@ -1,6 +1,6 @@
 /* States of different capacities from one engine: a network whose caches' length is a symbol. */
 #include "network/network.h"
-#include "plan/plan.h"
+#include "rewrite/rewrite.h"
 #include "runtime_fixture.h"
 
 #include "counting_allocator.h"

@@ -2,7 +2,7 @@
 #ifndef CPU_INT_H
 #define CPU_INT_H
 
-#include "core/backend.h"
+#include "plan/backend.h"
 
 /* ---- kernels ---- */
 

@@ -1,0 +1,286 @@
+/* A functional graph becomes a network: inputs, states and constants first, then each node in order through its row of
+ * aten.def, then outputs and mutations. Unsupported operators are collected, so that all are listed at once; what a node
+ * records of its results is compared with what inference finds. */
+#include "convert/convert_int.h"
+#include "passes/passes.h" /* REFUSED_TARGET */
+
+typedef struct aten_row {
+    const char *target;
+    convert_fn convert;
+    int32_t param;
+} aten_row;
+
+enum { MAX_RECASTS = 8 }; /* operands of a node whose cast was dropped */
+
+static const aten_row aten_rows[] = {
+#define ATEN(target, convert, param) {target, convert, param},
+#include "convert/aten.def"
+#undef ATEN
+};
+
+typedef struct refusal { /* an operator that is not supported, or not with such arguments */
+    const char *target, *reason;
+    const char *name, *source; /* of the first such node */
+    uint32_t count;
+} refusal;
+typedef struct refusals {
+    arena arena;
+    refusal *rows;
+    uint32_t count, capacity;
+} refusals;
+
+static insitu_status refuse(refusals *refusals, const graph_node *node, const char *target, const char *reason) {
+    for (uint32_t i = 0; i < refusals->count; i++) {
+        refusal *row = &refusals->rows[i];
+        if (strcmp(row->target, target) != 0 || strcmp(row->reason, reason) != 0) continue;
+        row->count++;
+        return INSITU_OK;
+    }
+    TRY(arena_grow(&refusals->arena, &refusals->rows, &refusals->capacity, (size_t)refusals->count + 1,
+                   sizeof(refusal)));
+    refusal *row = &refusals->rows[refusals->count++];
+    *row = (refusal){.target = target, .name = node->name, .source = node->source, .count = 1};
+    return arena_string(&refusals->arena, reason, strlen(reason), &row->reason);
+}
+
+/* "... not supported: aten.foo.default 'foo' (model.py:7), aten.bar.default (3 times, first 'bar' at model.py:41, reason)" */
+static insitu_status report_refusals(const refusals *refusals, insitu_diag *diag) {
+    if (refusals->count == 0) return INSITU_OK;
+    text sentence;
+    text_init(&sentence);
+    if (refusals->count == 1) {
+        text_printf(&sentence, "an operator of the program is not supported: ");
+    } else {
+        text_printf(&sentence, "%u operators of the program are not supported: ", refusals->count);
+    }
+    for (uint32_t i = 0; i < refusals->count && i < 8; i++) {
+        const refusal *row = &refusals->rows[i];
+        text_printf(&sentence, "%s%s", i ? ", " : "", row->target);
+        const char *separator = " (";
+        if (row->count > 1) {
+            text_printf(&sentence, " (%u times, first '%s'%s%s", row->count, row->name, row->source[0] ? " at " : "",
+                        row->source);
+            separator = ", ";
+        } else {
+            text_printf(&sentence, " '%s'", row->name);
+            if (row->source[0]) text_printf(&sentence, " (%s", row->source);
+            if (row->source[0]) separator = ", ";
+        }
+        if (row->reason[0]) {
+            text_printf(&sentence, "%s%s", separator, row->reason);
+            separator = ", ";
+        }
+        if (separator[0] == ',') text_printf(&sentence, ")");
+    }
+    if (refusals->count > 8) text_printf(&sentence, " and %u more", refusals->count - 8);
+    insitu_status status = text_status(&sentence, diag);
+    if (status == INSITU_OK) status = diag_set(diag, INSITU_UNSUPPORTED, "%s", sentence.data);
+    text_release(&sentence);
+    for (uint32_t i = 0; i < refusals->count; i++) {
+        diag_add_row(diag, refusals->rows[i].target, refusals->rows[i].count, refusals->rows[i].source);
+    }
+    return status;
+}
+
+/* Nodes that give numbers alone: their values are expressions already. */
+static bool is_symbolic(const converter *c, const graph_node *node) {
+    static const char *const prefixes[] = {"_operator.", "torch.sym_", "math.", "aten.sym_"};
+    for (uint32_t i = 0; i < node->result_count; i++) {
+        if (graph_value_of(c->graph, node->results[i])->kind != VALUE_SYM) return false;
+    }
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
+        if (strncmp(node->target, prefixes[i], strlen(prefixes[i])) == 0) return true;
+    }
+    return false;
+}
+
+/* Of a node that is refused: results of the recorded types, so that later nodes are looked at too. */
+static insitu_status stand_in(converter *c) {
+    for (uint32_t i = 0; i < c->node->result_count; i++) {
+        value_id id = c->node->results[i];
+        const graph_value *value = graph_value_of(c->graph, id);
+        if (value->kind != VALUE_TENSOR || c->tensors[id.index].index != NONE) continue;
+        TRY(network_add_tensor(c->network, value->name, TENSOR_RESULT, value->type.dtype, &value->type.shape, i,
+                               &c->tensors[id.index]));
+    }
+    return INSITU_OK;
+}
+
+/* A provable difference between the recorded type of a result and its inferred one. */
+static insitu_status check_result(converter *c, const graph_value *value, tensor_id tensor) {
+    const network_tensor *found = tensor_of(c, tensor);
+    if (found->dtype == value->type.dtype && shape_equal(c->pool, &value->type.shape, &found->shape) != TRUTH_FALSE) {
+        return INSITU_OK;
+    }
+    text types;
+    text_init(&types);
+    text_printf(&types, "%s", dtype_name(value->type.dtype));
+    shape_print(c->pool, &value->type.shape, &types);
+    text_printf(&types, ", but the operator gives ");
+    tensor_print_type(c->network, found, &types);
+    insitu_status status = text_status(&types, c->diag);
+    if (status == INSITU_OK) {
+        status = convert_fail(c, INSITU_FORMAT, "the program records %%%s as %s", value->name, types.data);
+    }
+    text_release(&types);
+    return status;
+}
+
+static bool has_other_dtype(const converter *c) {
+    for (uint32_t i = 0; i < c->node->result_count; i++) {
+        const graph_value *value = graph_value_of(c->graph, c->node->results[i]);
+        tensor_id tensor = c->tensors[c->node->results[i].index];
+        if (value->kind == VALUE_TENSOR && tensor.index != NONE && dtype_of(c, tensor) != value->type.dtype)
+            return true;
+    }
+    return false;
+}
+
+/* The dtype of the tensor whose new value this is; else that of the value. */
+static dtype stored_dtype(const converter *c, value_id value) {
+    for (uint32_t i = 0; i < c->graph->output_count; i++) {
+        const graph_output *output = &c->graph->outputs[i];
+        if (output->kind != RESULT_MUTATION || output->arg.kind != ARG_VALUE) continue;
+        value_id target = c->graph->inputs[output->target].value;
+        if (output->arg.value.index == value.index && target.index != NONE)
+            return graph_value_of(c->graph, target)->type.dtype;
+    }
+    return dtype_of(c, c->tensors[value.index]);
+}
+
+typedef struct recast { /* operands in the dtype that they have as a tensor's new value */
+    converter *c;
+    value_id values[MAX_RECASTS];
+    tensor_id before[MAX_RECASTS];
+    uint32_t count;
+    insitu_status status;
+} recast;
+
+static void recast_operand(void *user, value_id *value) {
+    recast *recast = user;
+    converter *c = recast->c;
+    tensor_id tensor = c->tensors[value->index];
+    if (recast->status != INSITU_OK || tensor.index == NONE || recast->count == MAX_RECASTS) return;
+    dtype type = stored_dtype(c, *value);
+    if (type == dtype_of(c, tensor)) return;
+    recast->values[recast->count] = *value;
+    recast->before[recast->count++] = tensor;
+    recast->status = emit_cast(c, tensor, type, &c->tensors[value->index]);
+}
+
+/* A decomposition drops the cast of a copy that gives a tensor its new value: what reads that tensor later reads the
+ * source, and records a result of the tensor's dtype, or needs an operand of it. If the operands as they are don't give
+ * what is recorded, they are cast as the copy did. */
+static insitu_status convert_by_row(converter *c, const aten_row *row) {
+    insitu_status status = row->convert(c, row->param);
+    if (status == INSITU_NOMEM || (status == INSITU_OK && !has_other_dtype(c))) return status;
+    recast recast = {.c = c};
+    graph_node node = *c->node;
+    graph_visit_args(&node, recast_operand, &recast);
+    if (recast.status == INSITU_OK && recast.count) status = row->convert(c, row->param);
+    for (uint32_t i = recast.count; i-- > 0;) c->tensors[recast.values[i].index] = recast.before[i];
+    return recast.status == INSITU_OK ? status : recast.status;
+}
+
+/* Results take their values' names; what has such a name before is a helper of another node. */
+static insitu_status finish_node(converter *c, uint32_t first_tensor) {
+    for (uint32_t i = 0; i < c->node->result_count; i++) {
+        const graph_value *value = graph_value_of(c->graph, c->node->results[i]);
+        tensor_id tensor = c->tensors[c->node->results[i].index];
+        if (value->kind != VALUE_TENSOR || tensor.index == NONE) continue;
+        TRY(check_result(c, value, tensor));
+        if (tensor.index >= first_tensor) TRY(network_swap_name(c->network, tensor, value->name));
+    }
+    return INSITU_OK;
+}
+
+/* What a pass refused: "aten.op", "why", operands. */
+static insitu_status convert_refused(converter *c, refusals *refusals) {
+    if (c->node->arg_count < 2 || c->node->args[0].kind != ARG_STRING || c->node->args[1].kind != ARG_STRING)
+        return convert_fail(c, INSITU_FORMAT, "a refusal has an operator and a reason");
+    TRY(refuse(refusals, c->node, c->node->args[0].string, c->node->args[1].string));
+    return stand_in(c);
+}
+
+static insitu_status convert_node(converter *c, const map *rows, refusals *refusals) {
+    if (strcmp(c->node->target, REFUSED_TARGET) == 0) return convert_refused(c, refusals);
+    if (is_symbolic(c, c->node)) return INSITU_OK;
+    uint32_t row = map_find(rows, c->node->target), first_tensor = c->network->tensor_count;
+    c->reason[0] = 0;
+    insitu_status status = INSITU_UNSUPPORTED;
+    if (row != NONE && c->node->schema) status = convert_by_row(c, &aten_rows[row]);
+    if (status == INSITU_OK) status = finish_node(c, first_tensor);
+    if (status == INSITU_OK || status == INSITU_NOMEM) return status;
+    if (status == INSITU_UNSUPPORTED) {
+        TRY(refuse(refusals, c->node, c->node->target, c->reason));
+    } else if (refusals->count == 0) {
+        return status;
+    }
+    return stand_in(c);
+}
+
+static insitu_status convert_nodes(converter *c, refusals *refusals) {
+    map rows = {0};
+    for (uint32_t i = 0; i < COUNT_OF(aten_rows); i++) TRY(map_set(&rows, &refusals->arena, aten_rows[i].target, i));
+    for (uint32_t i = 0; i < c->graph->order_count; i++) {
+        c->node = graph_node_of(c->graph, c->graph->order[i]);
+        TRY(convert_node(c, &rows, refusals));
+        arena_release(&c->scratch);
+    }
+    return report_refusals(refusals, c->diag);
+}
+
+static void mark_symbols(converter *c, sym expression) {
+    for (uint32_t i = 0; i < c->pool->symbol_count; i++) c->read[i] |= sym_uses(c->pool, expression, i);
+}
+
+/* The symbols of the inputs. */
+static void mark_given(converter *c) {
+    for (uint32_t i = 0; i < c->graph->input_count; i++) {
+        if (c->graph->inputs[i].value.index == NONE) continue;
+        const graph_value *value = graph_value_of(c->graph, c->graph->inputs[i].value);
+        if (value->kind == VALUE_SYM) mark_symbols(c, value->expr);
+        for (uint32_t d = 0; value->kind == VALUE_TENSOR && d < value->type.shape.rank; d++)
+            mark_symbols(c, value->type.shape.sizes[d]);
+    }
+}
+
+static insitu_status convert_graph(converter *c, refusals *refusals) {
+    TRY(arena_array(&refusals->arena, c->graph->value_count, sizeof(tensor_id), &c->tensors));
+    for (uint32_t i = 0; i < c->graph->value_count; i++) c->tensors[i] = NO_TENSOR;
+    TRY(arena_array(&refusals->arena, c->pool->symbol_count, sizeof(counted_mask), &c->counted));
+    for (uint32_t i = 0; i < c->pool->symbol_count; i++) c->counted[i] = (counted_mask){NO_TENSOR, NO_TENSOR};
+    TRY(arena_array(&refusals->arena, c->pool->symbol_count, sizeof(bool), &c->read));
+    mark_given(c);
+    TRY(arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->inputs));
+    TRY(arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->states));
+    TRY(convert_inputs(c));
+    TRY(convert_nodes(c, refusals));
+    TRY(convert_outputs(c));
+    return sym_pool_status(c->pool, c->diag);
+}
+
+insitu_status network_convert(const graph *graph, bool strict_bounds, network **out_network, insitu_diag *diag) {
+    *out_network = NULL;
+    network *converted;
+    TRY(network_create(&converted));
+    sym_pool_release(&converted->symbols);
+    converter c = {.graph = graph,
+                   .network = converted,
+                   .pool = &converted->symbols,
+                   .strict_bounds = strict_bounds,
+                   .diag = diag};
+    refusals refusals = {0};
+    arena_init(&refusals.arena);
+    arena_init(&c.scratch);
+    insitu_status status = sym_pool_clone(graph->symbols, &converted->symbols);
+    if (status == INSITU_OK) status = convert_graph(&c, &refusals);
+    arena_release(&refusals.arena);
+    arena_release(&c.scratch);
+    if (status != INSITU_OK) {
+        network_destroy(converted);
+        return diag_complete(diag, status);
+    }
+    *out_network = converted;
+    return INSITU_OK;
+}

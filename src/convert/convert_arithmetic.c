@@ -1,0 +1,318 @@
+/* Operators of two operands, with PyTorch's promotion: dimensioned tensors beat 0-d tensors beat Python numbers within a
+ * category. A number stays a number: the layer's scalar. */
+#include "convert/convert_int.h"
+
+/* PyTorch raises where an integer is divided by 0: a requirement, checked before the call writes, or its writes are taken
+ * back. */
+static insitu_status require_divisor(converter *c, op_kind op, operand divisor, dtype type) {
+    sym zero = sym_int(c->pool, 0), condition;
+    bool divides = op == OP_DIV_FLOOR || op == OP_DIV_TRUNC || op == OP_REMAINDER || op == OP_FMOD;
+    if (!divides || !dtype_is_integral(type)) return INSITU_OK;
+    if (divisor.is_number) {
+        condition = sym_compare(c->pool, SYM_NE, divisor.number, zero);
+    } else {
+        TRY(emit_cast(c, divisor.tensor, type, &divisor.tensor));
+        TRY(emit_scalar(c, OP_EQ, divisor.tensor, zero, false, &divisor.tensor));
+        return require_none(c, divisor.tensor, "an integer is divided by 0");
+    }
+    if (sym_truth(c->pool, condition) == TRUTH_FALSE) return convert_unsupported(c, "an integer divided by 0");
+    return network_require(c->network, condition, "an integer is divided by 0", c->node->source);
+}
+
+/* In f16 and bf16 PyTorch takes a second operand of one element as it is, in f32, for a product or a quotient, and rounds
+ * the result once. (A number that is not cut after the division: ref_binary.c does so.) */
+static bool takes_whole(const converter *c, op_kind op, operand a, operand b, dtype type) {
+    bool cuts = op == OP_DIV_FLOOR || op == OP_DIV_TRUNC;
+    if (wide_dtype(type) == type || a.is_number || !(cuts || op == OP_MUL || op == OP_DIV)) return false;
+    if (b.is_number) return cuts;
+    return is_int_constant(c, shape_numel(c->pool, &tensor_of(c, b.tensor)->shape), 1);
+}
+
+static insitu_status emit_uncut(converter *c, op_kind op, operand a, operand b, dtype type, tensor_id *out) {
+    TRY(emit_cast(c, a.tensor, type, &a.tensor));
+    TRY(emit_operation(c, op, operand_of_tensor(c, a.tensor), b, wide_dtype(type), out));
+    return emit_cast(c, *out, type, out);
+}
+
+static insitu_status convert_two(converter *c, op_kind op, operand a, operand b) {
+    operand both[2] = {a, b};
+    dtype type;
+    tensor_id result;
+    TRY(promote(c, both, 2, &type));
+    if ((op == OP_DIV || op == OP_ATAN2) && dtype_is_integral(type)) type = DTYPE_F32;
+    if (op_group_of(op) == OPS_COMPARE && (op == OP_LOGICAL_AND || op == OP_LOGICAL_OR || op == OP_LOGICAL_XOR)) {
+        type = DTYPE_BOOL;
+    }
+    TRY(require_divisor(c, op, b, type));
+    if (takes_whole(c, op, a, b, type)) {
+        TRY(emit_uncut(c, op, a, b, type, &result));
+    } else {
+        TRY(emit_operation(c, op, a, b, type, &result));
+    }
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+insitu_status convert_binary(converter *c, int32_t param) {
+    operand a, b;
+    TRY(take_operand(c, "self", &a));
+    TRY(take_operand(c, "other", &b));
+    return convert_two(c, (op_kind)param, a, b);
+}
+
+/* True where PyTorch runs its scalar loop: its vector loops take 32 elements of f16 or bf16 at a time (with AVX-512). */
+static bool is_short(const converter *c, const shape *shape, dtype type) {
+    int64_t count;
+    if (wide_dtype(type) == type) return false;
+    return sym_constant(c->pool, shape_numel(c->pool, shape), &count) && count < 32;
+}
+
+/* emit_scaled_sum in f16 or bf16 where the factor is known in each call only: it is rounded then, as a tensor of the dtype. */
+static insitu_status emit_rounded_sum(converter *c, operand a, operand b, sym factor, dtype type, const shape *shape,
+                                      tensor_id *out) {
+    dtype inner = !b.is_number && is_short(c, shape, type) ? type : wide_dtype(type);
+    operand both[2] = {b, a};
+    tensor_id number, wide[2];
+    TRY(emit_number(c, type, &(struct shape){0}, factor, &number));
+    TRY(emit_cast(c, number, inner, &number));
+    for (int i = 0; i < 2; i++) {
+        TRY(emit_operand(c, both[i], type, shape, &wide[i]));
+        TRY(emit_cast(c, wide[i], inner, &wide[i]));
+    }
+    TRY(emit_binary(c, OP_MUL, wide[0], number, &wide[0]));
+    TRY(emit_binary(c, OP_ADD, wide[1], wide[0], out));
+    return emit_cast(c, *out, type, out);
+}
+
+/* a + factor b in the dtype, rounded once, as PyTorch's vector loops round; f16 and bf16 round the factor first. A few
+ * elements of those go through its scalar loop, which rounds the product too. */
+static insitu_status emit_scaled_sum(converter *c, operand a, operand b, sym factor, dtype type, tensor_id *out) {
+    double known;
+    bool constant = sym_constant_float(c->pool, factor, &known);
+    if (constant && known == 1) return emit_operation(c, OP_ADD, a, b, type, out);
+    if (constant && known == -1) return emit_operation(c, OP_SUB, a, b, type, out);
+    if (constant && wide_dtype(type) != type) factor = sym_float(c->pool, dtype_round(type, known));
+    tensor_id operands[2];
+    shape shape = {0};
+    if (!a.is_number) shape = tensor_of(c, a.tensor)->shape;
+    if (!b.is_number) TRY(broadcast_shapes(c, &tensor_of(c, b.tensor)->shape, &shape, &shape));
+    if (!constant && wide_dtype(type) != type) return emit_rounded_sum(c, a, b, factor, type, &shape, out);
+    if (!b.is_number && is_short(c, &shape, type)) {
+        TRY(emit_cast(c, b.tensor, type, &operands[1]));
+        TRY(emit_scalar(c, OP_MUL, operands[1], factor, false, &operands[1]));
+        return emit_operation(c, OP_ADD, a, operand_of_tensor(c, operands[1]), type, out);
+    }
+    TRY(emit_operand(c, a, type, &shape, &operands[0]));
+    TRY(emit_operand(c, b, type, &shape, &operands[1]));
+    draft sum = draft_of(LAYER_BINARY);
+    draft_attr(&sum, ATTR_OP, attr_of_op(OP_ADD));
+    draft_attr(&sum, ATTR_SCALAR, attr_of_sym(plain_number(c, factor, type)));
+    return emit(c, &sum, operands, 2, out);
+}
+
+/* a + alpha b, or a - alpha b */
+static insitu_status finish_scaled(converter *c, op_kind op, operand a, operand b) {
+    operand both[2] = {a, b};
+    dtype type;
+    tensor_id result;
+    sym alpha;
+    TRY(promote(c, both, 2, &type));
+    TRY(take_sym_or(c, "alpha", sym_int(c->pool, 1), &alpha));
+    alpha = plain_number(c, alpha, DTYPE_I64);
+    if (op == OP_SUB) alpha = sym_mul(c->pool, sym_int(c->pool, -1), alpha);
+    TRY(emit_scaled_sum(c, a, b, alpha, type, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* self + alpha other, self - alpha other */
+insitu_status convert_add(converter *c, int32_t param) {
+    operand a, b;
+    TRY(take_operand(c, "self", &a));
+    TRY(take_operand(c, "other", &b));
+    return finish_scaled(c, (op_kind)param, a, b);
+}
+
+/* other - alpha self */
+insitu_status convert_rsub(converter *c, int32_t param) {
+    operand a, b;
+    TRY(take_operand(c, "self", &a));
+    TRY(take_operand(c, "other", &b));
+    return finish_scaled(c, (op_kind)param, b, a);
+}
+
+insitu_status convert_div(converter *c, int32_t param) {
+    (void)param;
+    operand a, b;
+    const char *mode = take_string(c, "rounding_mode");
+    TRY(take_operand(c, "self", &a));
+    TRY(take_operand(c, "other", &b));
+    op_kind op = strcmp(mode, "floor") == 0 ? OP_DIV_FLOOR : strcmp(mode, "trunc") == 0 ? OP_DIV_TRUNC : OP_DIV;
+    return convert_two(c, op, a, b);
+}
+
+/* |a / gcd(a, b) b|, 0 where both are 0 */
+insitu_status convert_lcm(converter *c, int32_t param) {
+    (void)param;
+    operand both[2];
+    tensor_id a, b, divisor, result;
+    dtype type;
+    TRY(take_operand(c, "self", &both[0]));
+    TRY(take_operand(c, "other", &both[1]));
+    TRY(promote(c, both, 2, &type));
+    TRY(emit_cast(c, both[0].tensor, type, &a));
+    TRY(emit_cast(c, both[1].tensor, type, &b));
+    TRY(emit_binary(c, OP_GCD, a, b, &divisor));
+    TRY(emit_binary(c, OP_DIV_TRUNC, a, divisor, &result)); /* by 0: 0 */
+    TRY(emit_binary(c, OP_MUL, result, b, &result));
+    TRY(emit_unary(c, OP_ABS, result, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* Of floats by a whole power the product is exact before it is rounded: no power of 2 overflows by itself. */
+static insitu_status finish_ldexp(converter *c, operand a, tensor_id power) {
+    enum { MOST = 2046 };
+    tensor_id half, result;
+    TRY(emit_cast(c, a.tensor, DTYPE_F64, &result));
+    TRY(emit_cast(c, power, DTYPE_I32, &power)); /* as PyTorch hands it on */
+    TRY(emit_cast(c, power, DTYPE_F64, &power));
+    TRY(emit_scalar_float(c, OP_MAXIMUM, power, -MOST, false, &power));
+    TRY(emit_scalar_float(c, OP_MINIMUM, power, MOST, false, &power));
+    TRY(emit_scalar_float(c, OP_MUL, power, 0.5, false, &half));
+    TRY(emit_unary(c, OP_TRUNC, half, &half));
+    TRY(emit_binary(c, OP_SUB, power, half, &power));
+    const tensor_id parts[2] = {half, power};
+    for (uint32_t i = 0; i < 2; i++) {
+        tensor_id factor;
+        TRY(emit_scalar_float(c, OP_POW, parts[i], 2, true, &factor));
+        TRY(emit_binary(c, OP_MUL, result, factor, &result));
+    }
+    return finish_wide(c, result, a.dtype);
+}
+
+/* self 2^other */
+insitu_status convert_ldexp(converter *c, int32_t param) {
+    (void)param;
+    operand a, b;
+    tensor_id power;
+    TRY(take_operand(c, "self", &a));
+    TRY(take_operand(c, "other", &b));
+    if (dtype_is_integral(b.dtype) && !dtype_is_integral(a.dtype)) return finish_ldexp(c, a, b.tensor);
+    dtype type = dtype_is_integral(b.dtype) ? DTYPE_F32 : b.dtype;
+    TRY(emit_cast(c, b.tensor, type, &b.tensor));
+    TRY(emit_scalar_float(c, OP_POW, b.tensor, 2, true, &power));
+    operand factor = operand_of_tensor(c, power);
+    return convert_two(c, OP_MUL, a, factor);
+}
+
+insitu_status convert_pow(converter *c, int32_t param) {
+    (void)param;
+    operand a, b;
+    TRY(take_operand(c, "self", &a));
+    TRY(take_operand(c, "exponent", &b));
+    int64_t exponent;
+    if (b.is_number && dtype_is_integral(a.dtype) && b.dtype == DTYPE_I64) {
+        if (sym_constant(c->pool, b.number, &exponent) && exponent < 0)
+            return convert_unsupported(c, "integers to a negative power");
+        sym condition = sym_compare(c->pool, SYM_LE, sym_int(c->pool, 0), b.number);
+        TRY(network_require(c->network, condition, "integers to a negative power", c->node->source));
+    }
+    return convert_two(c, OP_POW, a, b);
+}
+
+insitu_status convert_square(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, result;
+    TRY(take_tensor(c, "self", &x));
+    if (dtype_of(c, x) == DTYPE_BOOL) TRY(emit_cast(c, x, DTYPE_I64, &x));
+    TRY(emit_binary(c, OP_MUL, x, x, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* a + b d in the dtype: of f32 rounded once, through f64, which holds their product. */
+static insitu_status emit_product_sum(converter *c, operand a, operand b, operand d, dtype type, tensor_id *out) {
+    dtype exact = type == DTYPE_F32 ? DTYPE_F64 : type;
+    operand *const operands[] = {&a, &b, &d};
+    for (uint32_t i = 0; i < COUNT_OF(operands); i++) {
+        if (operands[i]->is_number) continue;
+        TRY(emit_cast(c, operands[i]->tensor, type, &operands[i]->tensor));
+        TRY(emit_cast(c, operands[i]->tensor, exact, &operands[i]->tensor));
+        *operands[i] = operand_of_tensor(c, operands[i]->tensor);
+    }
+    TRY(emit_operation(c, OP_MUL, b, d, exact, out));
+    TRY(emit_operation(c, OP_ADD, a, operand_of_tensor(c, *out), exact, out));
+    return emit_cast(c, *out, type, out);
+}
+
+/* self + value tensor1 tensor2, self + value tensor1 / tensor2 */
+insitu_status convert_addc(converter *c, int32_t param) {
+    operand operands[3];
+    dtype type;
+    tensor_id product;
+    sym value;
+    TRY(take_operand(c, "self", &operands[0]));
+    TRY(take_operand(c, "tensor1", &operands[1]));
+    TRY(take_operand(c, "tensor2", &operands[2]));
+    TRY(promote(c, operands, 3, &type));
+    dtype wide = wide_dtype(type);
+    TRY(take_sym_or(c, "value", sym_int(c->pool, 1), &value));
+    if (dtype_is_integral(type) && sym_kind_of(c->pool, value) == SYM_KIND_FLOAT) /* PyTorch cuts it */
+        value = sym_make(c->pool, SYM_TRUNC, &value, 1);
+    double factor;
+    if (!sym_constant_float(c->pool, value, &factor) || factor != 1.0) {
+        TRY(emit_operation(c, OP_MUL, operands[1], operand_of_number(c, value), wide, &product));
+        operands[1] = operand_of_tensor(c, product);
+    }
+    if (param == OP_MUL) {
+        TRY(emit_product_sum(c, operands[0], operands[1], operands[2], wide, &product));
+        return finish_wide(c, product, type);
+    }
+    TRY(emit_operation(c, (op_kind)param, operands[1], operands[2], wide, &product));
+    TRY(emit_operation(c, OP_ADD, operands[0], operand_of_tensor(c, product), wide, &product));
+    return finish_wide(c, product, type);
+}
+
+/* A weight that is a tensor: below 0.5 self + weight (end - self), else end + (weight - 1) (end - self). */
+static insitu_status emit_lerp(converter *c, tensor_id self, tensor_id end, tensor_id span, tensor_id weight,
+                               tensor_id *out) {
+    tensor_id near, far, small;
+    dtype type = dtype_of(c, self);
+    operand gap = operand_of_tensor(c, span);
+    TRY(emit_product_sum(c, operand_of_tensor(c, self), gap, operand_of_tensor(c, weight), type, &near));
+    TRY(emit_scalar(c, OP_SUB, weight, sym_int(c->pool, 1), false, &far));
+    TRY(emit_product_sum(c, operand_of_tensor(c, end), gap, operand_of_tensor(c, far), type, &far));
+    TRY(emit_unary(c, OP_ABS, weight, &small));
+    TRY(emit_scalar_float(c, OP_LT, small, 0.5, false, &small));
+    return emit_where(c, small, near, far, out);
+}
+
+/* A constant as weight: self + weight (end - self) or end + (weight - 1) (end - self), whichever weight is smaller. */
+insitu_status convert_lerp(converter *c, int32_t param) {
+    (void)param;
+    tensor_id self, end, span, result;
+    operand weight;
+    double value;
+    TRY(take_tensor(c, "self", &self));
+    TRY(take_tensor(c, "end", &end));
+    TRY(take_operand(c, "weight", &weight));
+    if (dtype_of(c, self) != dtype_of(c, end)) return convert_unsupported(c, "operands of two dtypes");
+    dtype type = dtype_of(c, self), wide = wide_dtype(type);
+    TRY(emit_wide(c, self, &self));
+    TRY(emit_wide(c, end, &end));
+    TRY(emit_binary(c, OP_SUB, end, self, &span));
+    bool known = weight.is_number && sym_constant_float(c->pool, weight.number, &value);
+    if (!known) {
+        shape none = {0};
+        if (weight.is_number) TRY(emit_number(c, wide, &none, weight.number, &weight.tensor));
+        TRY(emit_cast(c, weight.tensor, wide, &weight.tensor));
+        TRY(emit_lerp(c, self, end, span, weight.tensor, &result));
+        return finish_wide(c, result, type);
+    }
+    bool near = value < 0.5 && value > -0.5;
+    if (!near) value = wide == DTYPE_F64 ? value - 1 : (double)((float)value - 1);
+    TRY(emit_scaled_sum(c, operand_of_tensor(c, near ? self : end), operand_of_tensor(c, span),
+                        sym_float(c->pool, value), wide, &result));
+    return finish_wide(c, result, type);
+}

@@ -1,0 +1,157 @@
+/* Bytes under another dtype, and complex numbers, which are known as pairs of floats alone: they are stored, moved and
+ * seen as their parts, (..., n) of c64 as (..., n, 2) of f32. */
+#include "convert/convert_int.h"
+
+static dtype part_of(dtype type) { return type == DTYPE_C128 ? DTYPE_F64 : type == DTYPE_C64 ? DTYPE_F32 : DTYPE_F16; }
+
+/* c32, c64, c128; DTYPE_COUNT if the parts can't be of that dtype. */
+static dtype whole_of(dtype part) {
+    return part == DTYPE_F64 ? DTYPE_C128 : part == DTYPE_F32 ? DTYPE_C64 : part == DTYPE_F16 ? DTYPE_C32 : DTYPE_COUNT;
+}
+
+insitu_status emit_bitcast(converter *c, tensor_id x, dtype type, tensor_id *out) {
+    *out = x;
+    if (dtype_of(c, x) == type) return INSITU_OK;
+    draft bitcast = draft_of(LAYER_BITCAST);
+    draft_attr(&bitcast, ATTR_DTYPE, attr_of_dtype(type));
+    return emit_on(c, &bitcast, x, out);
+}
+
+insitu_status emit_parts(converter *c, tensor_id x, tensor_id *out) {
+    TRY(emit_unsqueeze(c, x, rank_of(c, x), out));
+    return emit_bitcast(c, *out, part_of(dtype_of(c, x)), out);
+}
+
+insitu_status emit_whole(converter *c, tensor_id pairs, tensor_id *out) {
+    dtype type = whole_of(dtype_of(c, pairs));
+    uint32_t rank = rank_of(c, pairs);
+    if (type == DTYPE_COUNT) return convert_unsupported(c, "complex numbers of %s", dtype_name(dtype_of(c, pairs)));
+    if (rank == 0 || !is_int_constant(c, size_of(c, pairs, rank - 1), 2)) {
+        return convert_fail(c, INSITU_FORMAT, "the last dimension must hold two parts");
+    }
+    TRY(emit_bitcast(c, pairs, type, out));
+    return emit_squeeze(c, *out, rank - 1, out);
+}
+
+/* One part along the last dimension of (..., n, 2). */
+static insitu_status emit_part(converter *c, tensor_id pairs, int64_t index, tensor_id *out) {
+    sym start = sym_int(c->pool, index), end = sym_int(c->pool, index + 1);
+    return emit_slice(c, pairs, rank_of(c, pairs) - 1, start, end, 1, out);
+}
+
+insitu_status emit_complex_fill(converter *c, dtype type, const shape *shape, sym value, tensor_id *out) {
+    struct shape pairs = *shape;
+    tensor_id parts[2];
+    sym zero = sym_int(c->pool, 0);
+    if (shape->rank == MAX_RANK) return convert_unsupported(c, "rank over %d", MAX_RANK);
+    bool is_zero = is_int_constant(c, value, 0);
+    pairs.sizes[pairs.rank++] = sym_int(c->pool, is_zero ? 2 : 1);
+    TRY(emit_fill(c, part_of(type), &pairs, value, &parts[0]));
+    if (!is_zero) {
+        TRY(emit_fill(c, part_of(type), &pairs, zero, &parts[1]));
+        TRY(emit_concat(c, parts, 2, shape->rank, &parts[0]));
+    }
+    return emit_whole(c, parts[0], out);
+}
+
+insitu_status emit_complex_cast(converter *c, tensor_id x, dtype type, tensor_id *out) {
+    tensor_id parts[2];
+    uint32_t rank = rank_of(c, x);
+    if (!dtype_is_complex(type)) { /* the real part */
+        TRY(emit_parts(c, x, &parts[0]));
+        TRY(emit_part(c, parts[0], 0, &parts[0]));
+        TRY(emit_squeeze(c, parts[0], rank, &parts[0]));
+        return emit_cast(c, parts[0], type, out);
+    }
+    if (dtype_is_complex(dtype_of(c, x))) {
+        TRY(emit_parts(c, x, &parts[0]));
+        TRY(emit_cast(c, parts[0], part_of(type), &parts[0]));
+    } else {
+        TRY(emit_cast(c, x, part_of(type), &parts[0]));
+        TRY(emit_unsqueeze(c, parts[0], rank, &parts[0]));
+        TRY(emit_number(c, part_of(type), &tensor_of(c, parts[0])->shape, sym_int(c->pool, 0), &parts[1]));
+        TRY(emit_concat(c, parts, 2, rank, &parts[0]));
+    }
+    return emit_whole(c, parts[0], out);
+}
+
+/* view.dtype */
+insitu_status convert_view_dtype(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, result;
+    dtype type;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_dtype(c, "dtype", dtype_of(c, x), &type));
+    TRY(emit_bitcast(c, x, type, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+insitu_status convert_view_as_real(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, result;
+    TRY(take_tensor(c, "self", &x));
+    if (!dtype_is_complex(dtype_of(c, x))) return convert_fail(c, INSITU_FORMAT, "of a tensor that is not complex");
+    TRY(emit_parts(c, x, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+insitu_status convert_view_as_complex(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, result;
+    TRY(take_tensor(c, "self", &x));
+    TRY(emit_whole(c, x, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* complex(real, imag) */
+insitu_status convert_complex(converter *c, int32_t param) {
+    (void)param;
+    tensor_id parts[2], result;
+    shape shape;
+    TRY(take_tensor(c, "real", &parts[0]));
+    TRY(take_tensor(c, "imag", &parts[1]));
+    TRY(broadcast_shapes(c, &tensor_of(c, parts[0])->shape, &tensor_of(c, parts[1])->shape, &shape));
+    for (uint32_t i = 0; i < 2; i++) {
+        TRY(emit_expand(c, parts[i], &shape, &parts[i]));
+        TRY(emit_unsqueeze(c, parts[i], shape.rank, &parts[i]));
+    }
+    TRY(emit_concat(c, parts, 2, shape.rank, &result));
+    TRY(emit_whole(c, result, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* real and imag: param 0 or 1; a real tensor is its own real part. */
+insitu_status convert_component(converter *c, int32_t param) {
+    tensor_id x, result;
+    TRY(take_tensor(c, "self", &x));
+    if (!dtype_is_complex(dtype_of(c, x))) {
+        if (param) return convert_fail(c, INSITU_FORMAT, "of a tensor that is not complex");
+        set_only_result(c, x);
+        return INSITU_OK;
+    }
+    TRY(emit_parts(c, x, &result));
+    TRY(emit_part(c, result, param, &result));
+    TRY(emit_squeeze(c, result, rank_of(c, x), &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* conj and its kin: the imaginary part negated. A real tensor is its own conjugate. */
+insitu_status convert_conjugate(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, pairs, parts[2];
+    TRY(take_tensor(c, "self", &x));
+    if (dtype_is_complex(dtype_of(c, x))) {
+        TRY(emit_parts(c, x, &pairs));
+        for (uint32_t i = 0; i < 2; i++) TRY(emit_part(c, pairs, i, &parts[i]));
+        TRY(emit_unary(c, OP_NEG, parts[1], &parts[1]));
+        TRY(emit_concat(c, parts, 2, rank_of(c, x), &pairs));
+        TRY(emit_whole(c, pairs, &x));
+    }
+    set_only_result(c, x);
+    return INSITU_OK;
+}

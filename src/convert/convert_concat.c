@@ -1,0 +1,254 @@
+/* Values assembled from parts: cat, stack, repeat, tile, roll, flip, pad, tril, triu. */
+#include "convert/convert_int.h"
+
+/* All parts in their promoted dtype. */
+static insitu_status cast_parts(converter *c, tensor_id *parts, uint32_t count) {
+    dtype *types;
+    operand_class *classes;
+    TRY(arena_array(&c->scratch, count, sizeof(dtype), &types));
+    TRY(arena_array(&c->scratch, count, sizeof(operand_class), &classes));
+    for (uint32_t i = 0; i < count; i++) {
+        types[i] = dtype_of(c, parts[i]);
+        classes[i] = rank_of(c, parts[i]) ? OPERAND_TENSOR : OPERAND_ZERO_DIM;
+    }
+    dtype type = dtype_result(types, classes, count);
+    if (type >= DTYPE_COUNT) return convert_unsupported(c, "parts whose dtypes have no common one");
+    for (uint32_t i = 0; i < count; i++) TRY(emit_cast(c, parts[i], type, &parts[i]));
+    return INSITU_OK;
+}
+
+insitu_status take_parts(converter *c, tensor_id **out, uint32_t *out_count) {
+    TRY(take_tensors(c, "tensors", out, out_count));
+    for (uint32_t i = 0; i < *out_count; i++) {
+        if ((*out)[i].index == NONE) return convert_fail(c, INSITU_FORMAT, "a part is None");
+    }
+    if (*out_count == 0) return convert_fail(c, INSITU_FORMAT, "no parts");
+    return cast_parts(c, *out, *out_count);
+}
+
+/* One-dimensional parts of no elements are left out, whatever the rank of the others. */
+insitu_status convert_cat(converter *c, int32_t param) {
+    (void)param;
+    tensor_id *parts, result;
+    uint32_t count, kept = 0, dim;
+    TRY(take_parts(c, &parts, &count));
+    tensor_id first = parts[0];
+    for (uint32_t i = 0; i < count; i++) {
+        if (rank_of(c, parts[i]) == 1 && is_int_constant(c, size_of(c, parts[i], 0), 0)) continue;
+        parts[kept++] = parts[i];
+    }
+    if (kept == 0) parts[kept++] = first;
+    TRY(take_dim(c, "dim", 0, rank_of(c, parts[0]), &dim));
+    TRY(emit_concat(c, parts, kept, dim, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+insitu_status convert_stack(converter *c, int32_t param) {
+    (void)param;
+    tensor_id *parts, result;
+    uint32_t count, dim;
+    TRY(take_parts(c, &parts, &count));
+    TRY(take_dim(c, "dim", 0, rank_of(c, parts[0]) + 1, &dim));
+    for (uint32_t i = 0; i < count; i++) {
+        if (rank_of(c, parts[i]) < dim) return convert_fail(c, INSITU_FORMAT, "parts of different rank");
+        TRY(emit_unsqueeze(c, parts[i], dim, &parts[i]));
+    }
+    TRY(emit_concat(c, parts, count, dim, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* Dimension dim as often as times: [.., n, ..] -> [.., times, n, ..] -> [.., times n, ..]; each: its elements repeated,
+ * [.., n, times, ..]. */
+static insitu_status repeat_dim(converter *c, tensor_id x, uint32_t dim, sym times, bool each, tensor_id *out) {
+    *out = x;
+    if (is_int_constant(c, times, 1)) return INSITU_OK;
+    shape joined = tensor_of(c, x)->shape;
+    joined.sizes[dim] = sym_mul(c->pool, joined.sizes[dim], times);
+    TRY(emit_unsqueeze(c, x, each ? dim + 1 : dim, out));
+    shape expanded = tensor_of(c, *out)->shape;
+    expanded.sizes[each ? dim + 1 : dim] = times;
+    TRY(emit_expand(c, *out, &expanded, out));
+    return emit_reshape(c, *out, &joined, out);
+}
+
+/* repeat: at least as many numbers as dimensions; tile: missing ones are 1 */
+insitu_status convert_repeat(converter *c, int32_t param) {
+    tensor_id x;
+    sym times[MAX_RANK];
+    uint32_t count;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_syms(c, param ? "dims" : "repeats", times, &count));
+    uint32_t rank = rank_of(c, x);
+    if (count < rank && !param) return convert_fail(c, INSITU_FORMAT, "fewer repeats than dimensions");
+    shape lifted = {.rank = count > rank ? count : rank};
+    for (uint32_t i = 0; i < lifted.rank; i++) {
+        lifted.sizes[i] = i < lifted.rank - rank ? sym_int(c->pool, 1) : size_of(c, x, i - (lifted.rank - rank));
+    }
+    TRY(emit_reshape(c, x, &lifted, &x));
+    for (uint32_t i = 0; i < count; i++) TRY(repeat_dim(c, x, lifted.rank - count + i, times[i], false, &x));
+    set_only_result(c, x);
+    return INSITU_OK;
+}
+
+insitu_status convert_repeat_interleave(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, result;
+    sym times;
+    uint32_t dim = 0;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_sym(c, "repeats", &times));
+    TRY(emit_at_least_1d(c, x, &x));
+    if (has_arg(c, "dim")) {
+        TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
+    } else {
+        shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
+        TRY(emit_reshape(c, x, &flat, &x));
+    }
+    TRY(repeat_dim(c, x, dim, times, true, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* The last shift elements come first. */
+static insitu_status roll_dim(converter *c, tensor_id x, uint32_t dim, sym shift, tensor_id *out) {
+    sym size = size_of(c, x, dim), zero = sym_int(c->pool, 0);
+    *out = x;
+    if (sym_same(size, zero)) return INSITU_OK;
+    sym moved = sym_mod(c->pool, shift, sym_max(c->pool, size, sym_int(c->pool, 1))); /* of no elements none moves */
+    if (sym_same(moved, zero)) return INSITU_OK;
+    sym cut = sym_sub(c->pool, size, moved);
+    tensor_id parts[2];
+    TRY(emit_slice(c, x, dim, cut, size, 1, &parts[0]));
+    TRY(emit_slice(c, x, dim, zero, cut, 1, &parts[1]));
+    return emit_concat(c, parts, 2, dim, out);
+}
+
+insitu_status convert_roll(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x;
+    sym shifts[MAX_RANK];
+    int64_t dims[MAX_RANK];
+    uint32_t count, dim_count;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_syms(c, "shifts", shifts, &count));
+    TRY(take_ints(c, "dims", dims, &dim_count));
+    shape shape = tensor_of(c, x)->shape;
+    if (dim_count == 0) {
+        struct shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &shape)}};
+        TRY(emit_reshape(c, x, &flat, &x));
+        dims[dim_count++] = 0;
+    }
+    if (dim_count != count) return convert_fail(c, INSITU_FORMAT, "%u shifts for %u dims", count, dim_count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t dim;
+        TRY(normal_dim(c, dims[i], rank_of(c, x), &dim));
+        if (rank_of(c, x)) TRY(roll_dim(c, x, dim, shifts[i], &x));
+    }
+    TRY(emit_reshape(c, x, &shape, &x));
+    set_only_result(c, x);
+    return INSITU_OK;
+}
+
+insitu_status convert_flip(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x;
+    int64_t dims[MAX_RANK];
+    sym items[MAX_RANK];
+    uint32_t count;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_ints(c, "dims", dims, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t dim;
+        TRY(normal_dim(c, dims[i], rank_of(c, x), &dim));
+        items[i] = sym_int(c->pool, dim);
+    }
+    if (count && rank_of(c, x)) {
+        draft flip = draft_of(LAYER_FLIP);
+        draft_list(&flip, ATTR_DIMS, items, count);
+        TRY(emit_on(c, &flip, x, &x));
+    }
+    set_only_result(c, x);
+    return INSITU_OK;
+}
+
+/* Pairs from the last dimension backwards, of any sign. */
+static insitu_status take_padding(converter *c, uint32_t rank, sym *before, sym *after) {
+    const graph_arg *list = take_arg(c, has_arg(c, "pad") ? "pad" : "padding");
+    uint32_t count = list->kind == ARG_LIST ? list->list.count : 0;
+    if (list->kind != ARG_LIST || count % 2 || count / 2 > rank)
+        return convert_fail(c, INSITU_FORMAT, "the padding must be pairs, at most one a dimension");
+    for (uint32_t i = 0; i < rank; i++) before[i] = after[i] = sym_int(c->pool, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        const graph_arg *item = &list->list.items[i];
+        if (item->kind != ARG_SYM) return convert_fail(c, INSITU_FORMAT, "padding must be numbers");
+        (i % 2 ? after : before)[rank - 1 - i / 2] = item->sym;
+    }
+    return INSITU_OK;
+}
+
+/* A negative amount cuts: max(0, p) are added, after max(0, p) - p were cut, which is decided in the call where the sign is
+ * not known. Either way the size grows by p. */
+static insitu_status finish_pad(converter *c, op_kind op) {
+    tensor_id x;
+    sym before[MAX_RANK], after[MAX_RANK], value, zero = sym_int(c->pool, 0);
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_sym_or(c, "value", zero, &value));
+    uint32_t rank = rank_of(c, x);
+    TRY(take_padding(c, rank, before, after));
+    bool pads = false;
+    for (uint32_t dim = 0; dim < rank; dim++) {
+        sym added[2] = {sym_max(c->pool, before[dim], zero), sym_max(c->pool, after[dim], zero)};
+        sym start = sym_sub(c->pool, added[0], before[dim]), cut = sym_sub(c->pool, added[1], after[dim]);
+        sym size = size_of(c, x, dim);
+        if (!sym_same(start, zero) || !sym_same(cut, zero))
+            TRY(emit_slice(c, x, dim, start, sym_sub(c->pool, size, cut), 1, &x));
+        before[dim] = added[0];
+        after[dim] = added[1];
+        pads = pads || !sym_same(added[0], zero) || !sym_same(added[1], zero);
+    }
+    if (pads) {
+        draft layer = draft_of(LAYER_PAD);
+        draft_list(&layer, ATTR_BEFORE, before, rank);
+        draft_list(&layer, ATTR_AFTER, after, rank);
+        draft_attr(&layer, ATTR_OP, attr_of_op(op));
+        if (op == OP_CONSTANT_PAD) draft_attr(&layer, ATTR_VALUE, attr_of_sym(value));
+        TRY(emit_on(c, &layer, x, &x));
+    }
+    set_only_result(c, x);
+    return INSITU_OK;
+}
+
+/* constant_pad_nd, reflection_padNd, replication_padNd */
+insitu_status convert_pad_as(converter *c, int32_t param) { return finish_pad(c, (op_kind)param); }
+
+insitu_status convert_pad(converter *c, int32_t param) {
+    (void)param;
+    static const struct {
+        const char *name;
+        op_kind op;
+    } modes[] = {{"constant", OP_CONSTANT_PAD},
+                 {"reflect", OP_REFLECT_PAD},
+                 {"replicate", OP_REPLICATE_PAD},
+                 {"circular", OP_CIRCULAR_PAD}};
+    const char *mode = has_arg(c, "mode") ? take_string(c, "mode") : "constant";
+    for (size_t i = 0; i < COUNT_OF(modes); i++) {
+        if (strcmp(modes[i].name, mode) == 0) return finish_pad(c, modes[i].op);
+    }
+    return convert_unsupported(c, "mode %s", mode);
+}
+
+/* tril, triu */
+insitu_status convert_triangle(converter *c, int32_t param) {
+    tensor_id x, result;
+    sym diagonal;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_sym_or(c, "diagonal", sym_int(c->pool, 0), &diagonal));
+    draft triangle = draft_of(LAYER_TRIANGLE);
+    draft_attr(&triangle, ATTR_OFFSET, attr_of_sym(diagonal));
+    draft_attr(&triangle, ATTR_OP, attr_of_op((op_kind)param));
+    TRY(emit_on(c, &triangle, x, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}

@@ -1,0 +1,98 @@
+/* Products that are one matmul of tensors laid out anew: addbmm, addr, tensordot, inner. */
+#include "convert/convert_int.h"
+
+/* addbmm: the products of a batch, summed: one product of the batch's matrices laid side by side. */
+insitu_status convert_addbmm(converter *c, int32_t param) {
+    (void)param;
+    tensor_id a, b, result;
+    TRY(take_tensor(c, "batch1", &a));
+    TRY(take_tensor(c, "batch2", &b));
+    if (rank_of(c, a) != 3 || rank_of(c, b) != 3)
+        return convert_fail(c, INSITU_FORMAT, "a batch of another rank than 3");
+    sym rows = size_of(c, a, 1), columns = size_of(c, b, 2);
+    sym depth = sym_mul(c->pool, size_of(c, a, 0), size_of(c, a, 2));
+    shape left = {.rank = 2, .sizes = {rows, depth}}, right = {.rank = 2, .sizes = {depth, columns}};
+    TRY(emit_swap(c, a, 0, 1, &a));
+    TRY(emit_reshape(c, a, &left, &a));
+    TRY(emit_reshape(c, b, &right, &b));
+    TRY(emit_matmul(c, a, b, NO_TENSOR, &result));
+    return finish_scaled_sum(c, result);
+}
+
+insitu_status convert_addr(converter *c, int32_t param) {
+    (void)param;
+    tensor_id a, b, result;
+    TRY(take_tensor(c, "vec1", &a));
+    TRY(take_tensor(c, "vec2", &b));
+    if (dtype_of(c, a) != dtype_of(c, b)) return convert_unsupported(c, "operands of two dtypes");
+    if (dtype_of(c, a) == DTYPE_BOOL) return convert_unsupported(c, "dtype bool");
+    TRY(emit_unsqueeze(c, a, 1, &a));
+    TRY(emit_binary(c, OP_MUL, a, b, &result));
+    return finish_scaled_sum(c, result);
+}
+
+/* x as a matrix: the dimensions that are summed joined to one, the others to another, whose sizes are added to kept. */
+static insitu_status emit_matrix(converter *c, tensor_id x, const int64_t *dims, uint32_t count, bool summed_first,
+                                 shape *kept, tensor_id *out) {
+    uint32_t rank = rank_of(c, x), axes[MAX_RANK], rest = 0, set = 0;
+    sym summed = sym_int(c->pool, 1), others = summed;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t dim;
+        TRY(normal_dim(c, dims[i], rank, &dim));
+        if ((set >> dim) & 1) return convert_fail(c, INSITU_FORMAT, "one dimension twice");
+        set |= 1u << dim;
+        axes[summed_first ? i : rank - count + i] = dim;
+        summed = sym_mul(c->pool, summed, size_of(c, x, dim));
+    }
+    for (uint32_t i = 0; i < rank; i++) {
+        if ((set >> i) & 1) continue;
+        if (kept->rank == MAX_RANK) return convert_unsupported(c, "rank over %d", MAX_RANK);
+        axes[summed_first ? count + rest : rest] = i;
+        others = sym_mul(c->pool, others, size_of(c, x, i));
+        kept->sizes[kept->rank++] = size_of(c, x, i);
+        rest++;
+    }
+    shape matrix = {.rank = 2, .sizes = {summed_first ? summed : others, summed_first ? others : summed}};
+    TRY(emit_permute(c, x, axes, out));
+    return emit_reshape(c, *out, &matrix, out);
+}
+
+static insitu_status finish_contraction(converter *c, tensor_id a, tensor_id b, const int64_t *a_dims,
+                                        const int64_t *b_dims, uint32_t count) {
+    shape shape = {0};
+    tensor_id result;
+    TRY(emit_matrix(c, a, a_dims, count, false, &shape, &a));
+    TRY(emit_matrix(c, b, b_dims, count, true, &shape, &b));
+    TRY(emit_matmul(c, a, b, NO_TENSOR, &result));
+    TRY(emit_reshape(c, result, &shape, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+insitu_status convert_tensordot(converter *c, int32_t param) {
+    (void)param;
+    tensor_id a, b;
+    int64_t a_dims[MAX_RANK], b_dims[MAX_RANK];
+    uint32_t count, other_count;
+    TRY(take_tensor(c, "self", &a));
+    TRY(take_tensor(c, "other", &b));
+    TRY(take_ints(c, "dims_self", a_dims, &count));
+    TRY(take_ints(c, "dims_other", b_dims, &other_count));
+    if (count != other_count || count > rank_of(c, a) || count > rank_of(c, b)) {
+        return convert_fail(c, INSITU_FORMAT, "%u dims and %u", count, other_count);
+    }
+    return finish_contraction(c, a, b, a_dims, b_dims, count);
+}
+
+/* inner: the sum over both last dimensions; with a number, the product */
+insitu_status convert_inner(converter *c, int32_t param) {
+    (void)param;
+    static const int64_t last = -1;
+    tensor_id a, b, result;
+    TRY(take_tensor(c, "self", &a));
+    TRY(take_tensor(c, "other", &b));
+    if (rank_of(c, a) && rank_of(c, b)) return finish_contraction(c, a, b, &last, &last, 1);
+    TRY(emit_binary(c, OP_MUL, a, b, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}

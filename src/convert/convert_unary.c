@@ -1,0 +1,129 @@
+/* Operators of one operand, casts and copies. */
+#include "convert/convert_int.h"
+
+#include <math.h>
+
+/* The operand, which PyTorch's primitives call a. */
+static insitu_status take_source(converter *c, tensor_id *out) {
+    return take_tensor(c, has_arg(c, "a") ? "a" : "self", out);
+}
+
+/* On floats as they are; integers become f32 first. */
+insitu_status convert_unary_float(converter *c, int32_t param) {
+    tensor_id x, result;
+    TRY(take_tensor(c, "self", &x));
+    TRY(emit_float(c, x, &x));
+    TRY(emit_unary(c, (op_kind)param, x, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* On any dtype. */
+insitu_status convert_unary(converter *c, int32_t param) {
+    tensor_id x, result;
+    TRY(take_tensor(c, "self", &x));
+    TRY(emit_unary(c, (op_kind)param, x, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* Rounding: integers stay as they are. */
+insitu_status convert_rounding(converter *c, int32_t param) {
+    tensor_id x;
+    TRY(take_tensor(c, "self", &x));
+    if (!dtype_is_integral(dtype_of(c, x))) TRY(emit_unary(c, (op_kind)param, x, &x));
+    set_only_result(c, x);
+    return INSITU_OK;
+}
+
+/* round(x 10^decimals) / 10^decimals; for negative decimals the other way round */
+insitu_status convert_round_decimals(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, result;
+    int64_t decimals;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_int(c, "decimals", 0, &decimals));
+    dtype type = dtype_of(c, x);
+    if (decimals == 0 || dtype_is_integral(type)) return convert_rounding(c, OP_ROUND);
+    if (decimals < -300 || decimals > 300) return convert_unsupported(c, "%lld decimals", (long long)decimals);
+    double power = pow(10, (double)(decimals < 0 ? -decimals : decimals));
+    TRY(emit_wide(c, x, &x));
+    TRY(emit_scalar_float(c, decimals < 0 ? OP_DIV : OP_MUL, x, power, false, &result));
+    TRY(emit_unary(c, OP_ROUND, result, &result));
+    TRY(emit_scalar_float(c, decimals < 0 ? OP_MUL : OP_DIV, result, power, false, &result));
+    return finish_wide(c, result, type);
+}
+
+/* Results that are their operand: detach, alias, positive, and the like. */
+insitu_status convert_same(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x;
+    TRY(take_source(c, &x));
+    set_only_result(c, x);
+    return INSITU_OK;
+}
+
+insitu_status convert_clone(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, result;
+    TRY(take_source(c, &x));
+    TRY(emit_copy(c, x, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* A tensor that is dense already is itself. */
+insitu_status convert_contiguous(converter *c, int32_t param) {
+    const graph_arg *arg = take_arg(c, "self");
+    if (arg->kind == ARG_VALUE && type_is_dense(c->pool, &graph_value_of(c->graph, arg->value)->type)) {
+        return convert_same(c, param);
+    }
+    return convert_clone(c, param);
+}
+
+/* to.*, _to_copy: param 1 makes a copy where the dtype stays. */
+insitu_status convert_to(converter *c, int32_t param) {
+    tensor_id x, result;
+    dtype type;
+    TRY(take_source(c, &x));
+    TRY(take_dtype(c, "dtype", dtype_of(c, x), &type));
+    if (has_arg(c, "other")) {
+        tensor_id other;
+        TRY(take_tensor(c, "other", &other));
+        type = dtype_of(c, other);
+    }
+    bool copy;
+    TRY(take_flag(c, "copy", param != 0, &copy));
+    TRY(emit_cast(c, x, type, &result));
+    if (copy && type == dtype_of(c, x)) TRY(emit_copy(c, x, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* copy(self, src): src in self's dtype and sizes */
+insitu_status convert_copy(converter *c, int32_t param) {
+    (void)param;
+    tensor_id self, source;
+    TRY(take_tensor(c, "self", &self));
+    TRY(take_tensor(c, "src", &source));
+    TRY(emit_cast(c, source, dtype_of(c, self), &source));
+    TRY(emit_expand(c, source, &tensor_of(c, self)->shape, &source));
+    set_only_result(c, source);
+    return INSITU_OK;
+}
+
+/* dropout and its kin in evaluation: the input itself */
+insitu_status convert_dropout(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x;
+    bool train;
+    double p;
+    sym rate;
+    TRY(take_tensor(c, "input", &x));
+    TRY(take_real(c, "p", 0, &rate));
+    TRY(take_flag(c, "train", true, &train));
+    bool drops = !sym_constant_float(c->pool, rate, &p) || p != 0;
+    if (train && drops) return convert_unsupported(c, "in training mode");
+    set_only_result(c, x);
+    return INSITU_OK;
+}

@@ -1,0 +1,167 @@
+/* Writes of a part, functional: slice_scatter, select_scatter, diagonal_scatter, and unfold_backward, which adds windows
+ * to zeros. The source is cast to x's dtype and must have the part's sizes. */
+#include "convert/convert_int.h"
+
+insitu_status emit_slice_update(converter *c, tensor_id x, tensor_id source, uint32_t dim, sym start, sym end,
+                                int64_t step, tensor_id *out) {
+    tensor_id operands[2] = {x, source};
+    if (step == 1 && is_int_constant(c, start, 0) && sym_same(end, size_of(c, x, dim))) {
+        *out = source;
+        return INSITU_OK;
+    }
+    if (sym_same(start, end)) {
+        *out = x;
+        return INSITU_OK;
+    }
+    draft update = draft_of(LAYER_SLICE_UPDATE);
+    draft_int(c, &update, ATTR_DIM, dim);
+    draft_attr(&update, ATTR_START, attr_of_sym(start));
+    draft_attr(&update, ATTR_END, attr_of_sym(end));
+    draft_int(c, &update, ATTR_STEP, step);
+    return emit(c, &update, operands, 2, out);
+}
+
+static insitu_status finish_slice_update(converter *c, tensor_id x, tensor_id source, uint32_t dim, sym start, sym end,
+                                         int64_t step) {
+    tensor_id result;
+    TRY(emit_slice_update(c, x, source, dim, start, end, step, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+insitu_status check_source(converter *c, const shape *part, tensor_id source) {
+    const shape *given = &tensor_of(c, source)->shape;
+    if (shape_equal(c->pool, part, given) != TRUTH_FALSE) return INSITU_OK;
+    text sentence;
+    text_init(&sentence);
+    text_printf(&sentence, "a source of sizes ");
+    shape_print(c->pool, given, &sentence);
+    text_printf(&sentence, " for a part of sizes ");
+    shape_print(c->pool, part, &sentence);
+    insitu_status status = text_status(&sentence, c->diag);
+    if (status == INSITU_OK) status = convert_fail(c, INSITU_SHAPE, "%s", sentence.data);
+    text_release(&sentence);
+    return status;
+}
+
+static sym slice_size(converter *c, sym start, sym end, int64_t step) {
+    sym span = sym_sub(c->pool, end, start), one = sym_int(c->pool, 1);
+    if (step == 1) return span;
+    return sym_add(c->pool, sym_floordiv(c->pool, sym_sub(c->pool, span, one), sym_int(c->pool, step)), one);
+}
+
+/* A slice that asks for rows which its tensor does not have is cut short, and what the program writes there is lost,
+ * whatever it comes from: a number, a row that is repeated, something computed of the rows themselves. */
+static insitu_status require_rows(converter *c, tensor_id x, uint32_t dim, int64_t step) {
+    sym exist;
+    const char *message;
+    if (!c->strict_bounds) return INSITU_OK;
+    TRY(take_asked_rows(c, x, dim, step, &exist));
+    if (sym_truth(c->pool, exist) == TRUTH_FALSE)
+        return convert_fail(c, INSITU_BOUNDS, "a slice write lies outside of dimension %u, and its row would be lost",
+                            dim);
+    TRY(arena_printf(&c->network->arena, &message,
+                     "the slice write '%s' lies outside of dimension %u, and its row would be lost", c->node->name,
+                     dim));
+    return network_require_bounds(c->network, exist, message, c->node->source);
+}
+
+insitu_status convert_slice_scatter(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, source;
+    uint32_t dim;
+    sym start, end;
+    int64_t step;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_tensor(c, "src", &source));
+    TRY(take_slice(c, x, &dim, &start, &end, &step));
+    shape part = tensor_of(c, x)->shape;
+    part.sizes[dim] = slice_size(c, start, end, step);
+    TRY(check_source(c, &part, source));
+    TRY(require_rows(c, x, dim, step));
+    TRY(emit_cast(c, source, dtype_of(c, x), &source));
+    return finish_slice_update(c, x, source, dim, start, end, step);
+}
+
+insitu_status convert_select_scatter(converter *c, int32_t param) {
+    (void)param;
+    tensor_id x, source;
+    uint32_t dim;
+    sym index;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_tensor(c, "src", &source));
+    TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
+    if (rank_of(c, x) == 0) return convert_fail(c, INSITU_FORMAT, "an element of a tensor without dimensions");
+    TRY(take_position(c, "index", x, dim, &index));
+    shape part = {.rank = rank_of(c, x) - 1};
+    for (uint32_t i = 0; i < part.rank; i++) part.sizes[i] = size_of(c, x, i < dim ? i : i + 1);
+    TRY(check_source(c, &part, source));
+    TRY(emit_cast(c, source, dtype_of(c, x), &source));
+    TRY(emit_unsqueeze(c, source, dim, &source));
+    return finish_slice_update(c, x, source, dim, index, sym_add(c->pool, index, sym_int(c->pool, 1)), 1);
+}
+
+insitu_status convert_diagonal_scatter(converter *c, int32_t param) {
+    (void)param;
+    tensor_id operands[2], result;
+    uint32_t dim1, dim2;
+    int64_t offset;
+    TRY(take_tensor(c, "self", &operands[0]));
+    TRY(take_tensor(c, "src", &operands[1]));
+    TRY(take_int(c, "offset", 0, &offset));
+    TRY(take_dim(c, "dim1", 0, rank_of(c, operands[0]), &dim1));
+    TRY(take_dim(c, "dim2", 1, rank_of(c, operands[0]), &dim2));
+    TRY(emit_cast(c, operands[1], dtype_of(c, operands[0]), &operands[1]));
+    draft update = draft_of(LAYER_DIAGONAL_UPDATE);
+    draft_int(c, &update, ATTR_DIM1, dim1);
+    draft_int(c, &update, ATTR_DIM2, dim2);
+    draft_int(c, &update, ATTR_OFFSET, offset);
+    TRY(emit(c, &update, operands, 2, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* Windows that adjoin and fill the dimension: each element has one place, (..., n, ..., size) -> (..., n size, ...). */
+static insitu_status join_windows(converter *c, tensor_id grad, uint32_t dim, const shape *whole) {
+    uint32_t axes[MAX_RANK];
+    for (uint32_t i = 0, next = 0; i <= whole->rank; i++) axes[i] = i == dim + 1 ? whole->rank : next++;
+    TRY(emit_permute(c, grad, axes, &grad));
+    TRY(emit_reshape(c, grad, whole, &grad));
+    set_only_result(c, grad);
+    return INSITU_OK;
+}
+
+enum { MAX_WINDOW = 1024 };
+
+/* Zeros to which the windows grad (..., n, ..., size) of a dimension are added, element k of all windows at once. Windows
+ * that overlap add in their order, which is that of k from the last to the first. */
+insitu_status convert_unfold_backward(converter *c, int32_t param) {
+    (void)param;
+    tensor_id grad, sum, parts[2];
+    shape whole = {0};
+    uint32_t dim;
+    int64_t size, step;
+    TRY(take_tensor(c, "grad_in", &grad));
+    TRY(take_syms(c, "input_sizes", whole.sizes, &whole.rank));
+    TRY(take_dim(c, "dim", 0, whole.rank, &dim));
+    TRY(take_int(c, "size", 1, &size));
+    TRY(take_int(c, "step", 1, &step));
+    if (whole.rank == 0) return convert_unsupported(c, "windows of a tensor without dimensions");
+    if (rank_of(c, grad) != whole.rank + 1 || step < 1 || size < 0)
+        return convert_fail(c, INSITU_FORMAT, "such windows");
+    sym covered = sym_mul(c->pool, size_of(c, grad, dim), sym_int(c->pool, size));
+    if (size == step && sym_same(covered, whole.sizes[dim])) return join_windows(c, grad, dim, &whole);
+    if (size > MAX_WINDOW) return convert_unsupported(c, "windows of over %d elements", MAX_WINDOW);
+    sym span = sym_mul(c->pool, sym_sub(c->pool, size_of(c, grad, dim), sym_int(c->pool, 1)), sym_int(c->pool, step));
+    TRY(emit_fill(c, dtype_of(c, grad), &whole, sym_int(c->pool, 0), &sum));
+    for (int64_t k = size; k-- > 0;) {
+        sym start = sym_int(c->pool, k), next = sym_int(c->pool, k + 1), end = sym_add(c->pool, span, next);
+        TRY(emit_slice(c, sum, dim, start, end, step, &parts[0]));
+        TRY(emit_slice(c, grad, whole.rank, start, next, 1, &parts[1]));
+        TRY(emit_squeeze(c, parts[1], whole.rank, &parts[1]));
+        TRY(emit_binary(c, OP_ADD, parts[0], parts[1], &parts[1]));
+        TRY(emit_slice_update(c, sum, parts[1], dim, start, end, step, &sum));
+    }
+    set_only_result(c, sum);
+    return INSITU_OK;
+}

@@ -1,0 +1,105 @@
+/* What passes over a network change: a layer's definition, under the name of its result; and where added layers stand. What
+ * they ask of tensors. And a network as it was before, for what is tried. */
+#include "network/edit.h"
+#include <string.h>
+
+insitu_status network_redefine(network *network, layer_id id, layer_kind kind, const tensor_id *operands,
+                               uint32_t operand_count, const attr *attrs, insitu_diag *diag) {
+    inferred types[2];
+    TRY(network_infer(network, kind, operands, operand_count, attrs, types, diag));
+    layer *layer = network_layer_of(network, id);
+    network->tensors[layer->results[0].index].shape = types[0].shape;
+    layer->kind = kind;
+    layer->operand_count = operand_count;
+    TRY(arena_copy(&network->arena, operands, operand_count * sizeof *operands, &layer->operands));
+    return network_copy_attrs(network, kind, attrs, &layer->attrs);
+}
+
+void network_move_added(network *network, uint32_t first_added, uint32_t position) {
+    uint32_t added = network->order_count - first_added;
+    for (uint32_t i = 0; i < added; i++) { /* a rotation by one for each, which keeps their order */
+        layer_id id = network->order[first_added + i];
+        for (uint32_t at = first_added + i; at > position + i; at--) network->order[at] = network->order[at - 1];
+        network->order[position + i] = id;
+    }
+}
+
+insitu_status network_add_slice(network *network, const layer *like, tensor_id x, uint32_t dim, sym start, sym end,
+                                int64_t step, tensor_id *out, insitu_diag *diag) {
+    sym_pool *pool = &network->symbols;
+    const attr attrs[] = {attr_of_sym(sym_int(pool, dim)), attr_of_sym(end), attr_of_sym(start),
+                          attr_of_sym(sym_int(pool, step))};
+    return network_add_layer(network, LAYER_SLICE, &x, 1, attrs, like->name, like->source, out, diag);
+}
+
+const layer *network_maker_of(const network *network, tensor_id tensor, layer_kind kind) {
+    const network_tensor *made = network_tensor_of(network, tensor);
+    if (made->role != TENSOR_RESULT) return NULL;
+    const layer *maker = network_layer_of(network, made->producer);
+    return maker->kind == kind ? maker : NULL;
+}
+
+tensor_id network_before_reshapes(const network *network, tensor_id tensor) {
+    const layer *reshape;
+    while ((reshape = network_maker_of(network, tensor, LAYER_RESHAPE))) tensor = reshape->operands[0];
+    return tensor;
+}
+
+const uint8_t *network_constant_elements(const network *network, tensor_id tensor, int64_t *out_count) {
+    const network_tensor *shown = network_tensor_of(network, tensor);
+    if (shown->role != TENSOR_CONSTANT) return NULL;
+    const network_constant *constant = &network->constants[shown->index];
+    int64_t count = 1, offset;
+    for (uint32_t i = shown->shape.rank; i-- > 0;) {
+        int64_t size, stride;
+        if (!sym_constant(&network->symbols, shown->shape.sizes[i], &size) || size < 1) return NULL;
+        if (!sym_constant(&network->symbols, constant->strides[i], &stride) || (size > 1 && stride != count))
+            return NULL;
+        if (!checked_mul(count, size, &count)) return NULL;
+    }
+    if (constant->record == NONE || !sym_constant(&network->symbols, constant->offset, &offset) || offset < 0)
+        return NULL;
+    const weight_record *record = &network->records[constant->record];
+    const uint64_t held = record->size / dtype_size(shown->dtype);
+    if (!record->data || (uint64_t)offset > held || (uint64_t)count > held - (uint64_t)offset) return NULL;
+    *out_count = count;
+    return record->data + (size_t)offset * dtype_size(shown->dtype);
+}
+
+/* ---- undo ---- */
+
+/* Every array that passes change, and what it holds by now. */
+#define ARRAYS(X)                                                                                                      \
+    X(tensors, tensor_count)                                                                                           \
+    X(layers, layer_count)                                                                                             \
+    X(order, order_count)                                                                                              \
+    X(states, state_count)                                                                                             \
+    X(constants, constant_count)                                                                                       \
+    X(buffers, buffer_count)                                                                                           \
+    X(mutations, mutation_count)                                                                                       \
+    X(outputs, output_count)                                                                                           \
+    X(records, record_count)
+
+insitu_status network_save(const network *network, network_snapshot *out) {
+    arena_init(&out->arena);
+    out->network = *network;
+    insitu_status status = INSITU_OK;
+#define SAVE(array, count)                                                                                             \
+    if (status == INSITU_OK && network->count)                                                                         \
+        status = arena_copy(&out->arena, network->array, network->count * sizeof *network->array,                      \
+                            (void *)&out->network.array);
+    ARRAYS(SAVE)
+#undef SAVE
+    if (status != INSITU_OK) arena_release(&out->arena);
+    return status;
+}
+
+void network_restore(network *network, const network_snapshot *snapshot) {
+#define RESTORE(array, count)                                                                                          \
+    network->count = snapshot->network.count;                                                                          \
+    if (network->count) memcpy(network->array, snapshot->network.array, network->count * sizeof *network->array);
+    ARRAYS(RESTORE)
+#undef RESTORE
+}
+
+void network_snapshot_release(network_snapshot *snapshot) { arena_release(&snapshot->arena); }

@@ -1,0 +1,44 @@
+/* Plans: life cycle, and which segment a step lies in. */
+#include "plan/plan.h"
+
+insitu_status plan_create(plan **out_plan) {
+    *out_plan = NULL;
+    plan *plan = memory_alloc(sizeof(*plan));
+    if (!plan) return INSITU_NOMEM;
+    memset(plan, 0, sizeof(*plan));
+    arena_init(&plan->arena);
+    insitu_status status = sym_pool_init(&plan->symbols);
+    if (status != INSITU_OK) {
+        plan_destroy(plan);
+        return status;
+    }
+    *out_plan = plan;
+    return INSITU_OK;
+}
+
+void plan_destroy(plan *plan) {
+    if (!plan) return;
+    sym_pool_release(&plan->symbols);
+    arena_release(&plan->arena);
+    memory_free(plan);
+}
+
+uint32_t plan_segment_of(const plan *plan, uint32_t step) {
+    uint32_t low = 0, high = plan->segment_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (plan->segments[middle].end_step <= step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int64_t plan_copied_bytes(const plan *plan) {
+    int64_t sum = 0, bytes;
+    for (uint32_t i = 0; i < plan->report_count; i++)
+        if (!sym_constant(&plan->symbols, plan->report[i].copied, &bytes) || !checked_add(sum, bytes, &sum))
+            return INT64_MAX;
+    return sum;
+}

@@ -1,0 +1,39 @@
+/* core, inside: what the plan verifier's two files share. plan_verify.c checks the tables, plan_verify_steps.c the steps.
+ *
+ * A check reports a fault (there may be many) and goes on; the functions that return bool tell whether what they looked at
+ * may be followed. */
+#ifndef PLAN_CHECKER_H
+#define PLAN_CHECKER_H
+
+#include "plan/backend.h"
+
+typedef struct plan_checker {
+    plan *plan;
+    arena scratch;
+    text faults;
+    uint32_t fault_count;
+    char where[192]; /* what is being checked */
+    /* Of each expression: 0 known before the call, n + 1 after item step n, NONE never: a symbol without a source. */
+    uint32_t *ready;
+    /* The same for sizes, which must not use a symbol that is not in_sizes. */
+    uint32_t *size_ready;
+    bool *storage_is_good; /* of each storage: its own row has no fault */
+    uint32_t last_check;   /* the last step that may fail the call; NONE */
+} plan_checker;
+
+void fault(plan_checker *checker, const char *format, ...) PRINTF_LIKE(2, 3);
+/* What the faults that follow are about. */
+void fault_at(plan_checker *checker, const char *format, ...) PRINTF_LIKE(2, 3);
+
+bool check_sym(plan_checker *checker, sym value, const char *what);
+/* An integer expression; a constant one is at least lowest. */
+bool check_int(plan_checker *checker, sym value, int64_t lowest, const char *what);
+/* The expression has passed check_sym. limit: the first step that needs its value. */
+void check_known(plan_checker *checker, const uint32_t *ready, sym value, uint32_t limit, const char *what);
+bool check_operand(plan_checker *checker, const plan_operand *operand, const char *what);
+
+insitu_status check_steps(plan_checker *checker);
+
+static inline const char *shown(const char *name) { return name ? name : "?"; }
+
+#endif

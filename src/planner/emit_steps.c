@@ -1,0 +1,335 @@
+/* Emission: nodes in their final order -> steps of the plan, with the bytes that the counters count. */
+#include "planner/planner_int.h"
+
+typedef struct emitter {
+    planner *planner;
+    bool saves;                                           /* the node at hand stores before a late check */
+    uint32_t step_capacity, restore_capacity, check_step; /* check_step: the last check or item so far */
+} emitter;
+
+static sym zero(planner *planner) { return sym_int(planner->pool, 0); }
+
+/* Bytes of distinct elements: dimensions of stride 0 repeat. */
+static sym distinct_bytes(planner *planner, const tensor_type *type) {
+    sym bytes = sym_int(planner->pool, dtype_size(type->dtype));
+    for (uint32_t i = 0; i < type->shape.rank; i++) {
+        int64_t stride;
+        bool repeats = sym_constant(planner->pool, type->strides[i], &stride) && stride == 0;
+        if (!repeats) bytes = sym_mul(planner->pool, bytes, type->shape.sizes[i]);
+    }
+    return bytes;
+}
+
+static storage_kind kind_of(const planner *planner, const plan_operand *operand) {
+    return planner->plan->storages[operand->storage].kind;
+}
+
+static bool is_written(const planner *planner, const plan_operand *operand) {
+    return planner->storages[operand->storage].written;
+}
+
+static void use_storage(planner *planner, const plan_operand *operand) {
+    plan_storage *storage = &planner->plan->storages[operand->storage];
+    uint32_t step = planner->plan->step_count;
+    if (storage->last_step == NONE) storage->first_step = step;
+    storage->last_step = step;
+}
+
+plan_step step_new(planner *planner, layer_kind layer, const char *name, const char *source) {
+    sym none = zero(planner);
+    return (plan_step){.layer = layer,
+                       .name = name,
+                       .source = source,
+                       .extent = none,
+                       .state_written = none,
+                       .state_moved = none,
+                       .state_copied = none,
+                       .state_saved = none,
+                       .weight_read = none,
+                       .output_copied = none};
+}
+
+/* Appends the step: notes the storages' lifetimes and counts weights. */
+static insitu_status add_step(emitter *emitter, plan_step step) {
+    planner *planner = emitter->planner;
+    plan *plan = planner->plan;
+    bool gathers = step.layer == LAYER_INDEX || step.layer == LAYER_GATHER;
+    bool writes = false;
+    for (uint32_t i = 0; i < step.result_count; i++) {
+        use_storage(planner, &step.results[i]);
+        writes |= is_written(planner, &step.results[i]);
+    }
+    for (uint32_t i = 0; i < step.operand_count; i++) {
+        use_storage(planner, &step.operands[i]);
+        if (kind_of(planner, &step.operands[i]) != STORAGE_WEIGHT) continue;
+        bool rows = gathers && i == 0 && step.result_count == 1;
+        sym bytes =
+            rows ? layout_bytes(planner->pool, &step.results[0].type) : distinct_bytes(planner, &step.operands[i].type);
+        step.weight_read = sym_add(planner->pool, step.weight_read, bytes);
+    }
+    if (writes && plan->first_write == NONE) plan->first_write = plan->step_count;
+    TRY(arena_grow(&plan->arena, &plan->steps, &emitter->step_capacity, plan->step_count + 1, sizeof *plan->steps));
+    plan->steps[plan->step_count++] = step;
+    return INSITU_OK;
+}
+
+static insitu_status add_save(emitter *emitter, const plan_step *step, uint32_t result) {
+    plan *plan = emitter->planner->plan;
+    undo undo;
+    TRY(undo_make(emitter->planner, step, result, &undo));
+    TRY(arena_grow(&plan->arena, &plan->restores, &emitter->restore_capacity, plan->restore_count + 1,
+                   sizeof *plan->restores));
+    plan->restores[plan->restore_count++] = (plan_restore){undo.restore, plan->step_count};
+    return add_step(emitter, undo.save);
+}
+
+/* Copies operands into the plan; the step is then complete, and follows the steps that save what it replaces. */
+static insitu_status finish_step(emitter *emitter, plan_step step, const plan_operand *results, uint32_t result_count,
+                                 const plan_operand *operands, uint32_t operand_count) {
+    planner *planner = emitter->planner;
+    plan *plan = planner->plan;
+    TRY(arena_copy(&plan->arena, results, result_count * sizeof *results, &step.results));
+    TRY(arena_copy(&plan->arena, operands, operand_count * sizeof *operands, &step.operands));
+    step.result_count = result_count;
+    step.operand_count = operand_count;
+    for (uint32_t i = 0; emitter->saves && i < result_count; i++)
+        if (is_written(planner, &results[i])) TRY(add_save(emitter, &step, i));
+    return add_step(emitter, step);
+}
+
+/* A copy step; sizes may differ (reshape), then one side is viewed with the other's sizes where that is possible. */
+static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_operand source, const char *name,
+                               const char *where, sym copied, sym output_copied) {
+    planner *planner = emitter->planner;
+    plan_step step = step_new(planner, LAYER_COPY, name, where);
+    step.state_copied = copied;
+    step.output_copied = output_copied;
+    tensor_type view;
+    if (!shape_same(&target.type.shape, &source.type.shape)) {
+        if (layout_reshape(planner->pool, &target.type, &source.type.shape, &view))
+            target.type = view;
+        else if (layout_reshape(planner->pool, &source.type, &target.type.shape, &view))
+            source.type = view;
+    }
+    if (is_written(planner, &target)) {
+        step.state_written = layout_bytes(planner->pool, &target.type);
+        if (target.storage == source.storage) {
+            int64_t held;
+            TRY(layout_held_bytes(planner, &source.type, &target.type, &held));
+            step.state_moved = step.state_written;
+            step.state_copied = sym_add(planner->pool, step.state_copied, sym_int(planner->pool, held));
+        }
+    }
+    return finish_step(emitter, step, &target, 1, &source, 1);
+}
+
+/* A tensor's place, or that of the copy which is read in its stead. */
+static plan_operand place_of(planner *planner, tensor_id tensor, uint32_t aside) {
+    plan_operand place = planner_place(planner, tensor), copy;
+    bool lies_there = aside != NONE && planner_aside(planner, aside, tensor, &copy);
+    return lies_there ? copy : place; /* set_aside has found that it does */
+}
+
+static plan_operand operand_of(planner *planner, uint32_t layer, uint32_t operand) {
+    return place_of(planner, planner_layer(planner, layer)->operands[operand],
+                    planner->layers[layer].set_aside[operand]);
+}
+
+/* Is a value that is stored one that the program computes, and that lies in no other state? */
+static bool is_computed(const planner *planner, tensor_id tensor, const plan_operand *place) {
+    return !planner_tensor(planner, planner_tensor(planner, tensor)->root)->fixed && !is_written(planner, place);
+}
+
+/* Is what is stored here a computed value that lies elsewhere, or such an old one? */
+static bool stores_copy(const planner *planner, const plan_operand *target, tensor_id tensor,
+                        const plan_operand *source, uint32_t aside) {
+    return is_written(planner, target) && (is_computed(planner, tensor, source) || returns_old(planner, aside));
+}
+
+/* The copy of its operand that an update makes which can't take it over. It counts where the update serves a state: else
+ * the program makes a tensor for itself, as it does where a result of the call goes. */
+static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_operand *result) {
+    planner *planner = emitter->planner;
+    const layer *layer = planner_layer(planner, index);
+    plan_operand operand = operand_of(planner, index, 0);
+    bool stored = stores_copy(planner, result, layer->operands[0], &operand, planner->layers[index].set_aside[0]);
+    bool aside =
+        !is_written(planner, result) && is_written(planner, &operand) && kind_of(planner, result) != STORAGE_OUTPUT;
+    bool copied = planner_serves(planner, index) && (stored || aside);
+    sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
+    return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));
+}
+
+static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_operand *result, uint32_t first) {
+    planner *planner = emitter->planner;
+    const layer *layer = planner_layer(planner, index);
+    for (uint32_t i = first; i < layer->operand_count; i++) {
+        plan_operand part = {.storage = result->storage};
+        if (planner->layers[index].in_part[i]) continue;
+        if (!planner_part(planner, index, i, &result->type, &part.type))
+            FAIL(planner->diag, INSITU_INTERNAL, "'%s' has no part %u", layer->name, i);
+        plan_operand source = operand_of(planner, index, i);
+        bool whole = layer->kind == LAYER_CONCAT || layer->assembles;
+        bool copied = stores_copy(planner, result, layer->operands[i], &source, planner->layers[index].set_aside[i]);
+        sym bytes = zero(planner);
+        if (copied && whole) bytes = layout_bytes(planner->pool, &part.type);
+        if (copied && !whole) {
+            bytes = old_part_bytes(planner, index, i, result->storage);
+            TRY(explain_stored_back(planner, index, result->storage, bytes));
+        }
+        TRY(emit_copy(emitter, part, source, layer->name, layer->source, bytes, zero(planner)));
+    }
+    return INSITU_OK;
+}
+
+sym update_bytes(planner *planner, uint32_t index) {
+    const layer *layer = planner_layer(planner, index);
+    uint32_t counted = layer->kind == LAYER_INDEX_UPDATE ? 1 : layer->kind == LAYER_SCATTER_UPDATE ? 2 : 0;
+    const network_tensor *elements = network_tensor_of(planner->network, layer->operands[counted]);
+    dtype type = network_tensor_of(planner->network, layer->results[0])->dtype;
+    return sym_mul(planner->pool, shape_numel(planner->pool, &elements->shape),
+                   sym_int(planner->pool, dtype_size(type)));
+}
+
+static insitu_status copy_attrs(planner *planner, const layer *layer, const attr **out_attrs) {
+    uint32_t count = layer_info_of(layer->kind)->attr_count;
+    attr *attrs;
+    TRY(arena_array(&planner->plan->arena, count, sizeof *attrs, &attrs));
+    for (uint32_t i = 0; i < count; i++) {
+        attrs[i] = layer->attrs[i];
+        if (attrs[i].kind != ATTR_KIND_SYMS) continue;
+        TRY(arena_copy(&planner->plan->arena, layer->attrs[i].list.items,
+                       layer->attrs[i].list.count * sizeof *layer->attrs[i].list.items, &attrs[i].list.items));
+    }
+    *out_attrs = attrs;
+    return INSITU_OK;
+}
+
+/* Old elements of the state that an update puts at positions, or where a mask is true, out of other memory. */
+static insitu_status count_stored_back(planner *planner, uint32_t index, const plan_operand *result,
+                                       const plan_operand *source, plan_step *step) {
+    const layer *layer = planner_layer(planner, index);
+    const network *network = planner->network;
+    bool puts = layer->kind == LAYER_MASK_UPDATE ||
+                (layer->kind == LAYER_INDEX_UPDATE && layer_attr_int(network, layer, ATTR_ACCUMULATE) == 0) ||
+                (layer->kind == LAYER_SCATTER_UPDATE && layer_attr(layer, ATTR_OP).op == OP_ASSIGN);
+    if (!puts || !stores_copy(planner, result, layer->operands[1], source, planner->layers[index].set_aside[1]))
+        return INSITU_OK;
+    step->state_copied = old_part_bytes(planner, index, 1, result->storage);
+    return explain_stored_back(planner, index, result->storage, step->state_copied);
+}
+
+static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const plan_operand *results) {
+    planner *planner = emitter->planner;
+    const layer *layer = planner_layer(planner, index);
+    plan_operand *operands;
+    TRY(arena_array(&planner->scratch, layer->operand_count + 1, sizeof *operands, &operands));
+    for (uint32_t i = 0; i < layer->operand_count; i++) operands[i] = operand_of(planner, index, i);
+    plan_step step = step_new(planner, layer->kind, layer->name, layer->source);
+    TRY(copy_attrs(planner, layer, &step.attrs));
+    bool update = kind_has(layer->kind, TRAIT_UPDATE);
+    if (update) operands[0] = results[0];
+    for (uint32_t i = 0; i < layer->result_count; i++) {
+        if (!is_written(planner, &results[i])) continue;
+        sym bytes = update ? update_bytes(planner, index) : layout_bytes(planner->pool, &results[i].type);
+        step.state_written = sym_add(planner->pool, step.state_written, bytes);
+    }
+    if (update) TRY(count_stored_back(planner, index, &results[0], &operands[1], &step));
+    if (layer->kind == LAYER_SHIFT_UPDATE && is_written(planner, &results[0])) {
+        sym added = shape_numel(planner->pool, &network_tensor_of(planner->network, layer->operands[1])->shape);
+        sym size = sym_int(planner->pool, dtype_size(results[0].type.dtype));
+        sym moved = sym_sub(planner->pool, step.state_written, sym_mul(planner->pool, added, size));
+        step.state_moved = sym_max(planner->pool, moved, zero(planner));
+    }
+    if (layer->kind == LAYER_ITEM) emitter->check_step = planner->plan->step_count;
+    return finish_step(emitter, step, results, layer->result_count, operands, layer->operand_count);
+}
+
+static insitu_status emit_layer(emitter *emitter, uint32_t index) {
+    planner *planner = emitter->planner;
+    const layer *layer = planner_layer(planner, index);
+    const layer_plan *decided = &planner->layers[index];
+    if (decided->makes_view || layer->kind == LAYER_EMPTY) return INSITU_OK;
+    plan_operand *results;
+    TRY(arena_array(&planner->scratch, layer->result_count + 1, sizeof *results, &results));
+    for (uint32_t i = 0; i < layer->result_count; i++) results[i] = planner_place(planner, layer->results[i]);
+    if (layer_is_copy(planner, index)) {
+        if (decided->takes_operand) return INSITU_OK;
+        plan_operand source = operand_of(planner, index, 0);
+        bool copied = stores_copy(planner, &results[0], layer->operands[0], &source, decided->set_aside[0]);
+        return emit_copy(emitter, results[0], source, layer->name, layer->source,
+                         copied ? layout_bytes(planner->pool, &results[0].type) : zero(planner), zero(planner));
+    }
+    if (layer->kind == LAYER_CONCAT) return emit_parts(emitter, index, &results[0], 0);
+    if (kind_has(layer->kind, TRAIT_UPDATE) && !decided->takes_operand) TRY(emit_whole(emitter, index, &results[0]));
+    if (kind_has(layer->kind, TRAIT_PART)) return emit_parts(emitter, index, &results[0], 1);
+    return emit_layer_step(emitter, index, results);
+}
+
+static insitu_status emit_planned_copy(emitter *emitter, const planned_copy *copy) {
+    planner *planner = emitter->planner;
+    plan_operand source = place_of(planner, copy->source, copy->set_aside);
+    sym bytes = layout_bytes(planner->pool, &copy->target.type), none = zero(planner);
+    const network_tensor *tensor = network_tensor_of(planner->network, copy->source);
+    bool from_caller = !is_computed(planner, copy->source, &source);
+    bool copied = copy->purpose == COPY_SET_ASIDE || (copy->purpose == COPY_WRITE_BACK && !from_caller) ||
+                  (copy->purpose == COPY_WRITE_BACK && returns_old(planner, copy->set_aside));
+    bool output = copy->purpose == COPY_OUTPUT && from_caller;
+    return emit_copy(emitter, copy->target, source, tensor->name, "", copied ? bytes : none, output ? bytes : none);
+}
+
+static insitu_status emit_check(emitter *emitter, const plan_node *node) {
+    planner *planner = emitter->planner;
+    const layer *layer = planner_layer(planner, node->index);
+    index_operand indexed[MAX_RANK];
+    uint32_t count = layer_index_operands(planner->pool, layer->kind, layer->attrs, layer->operand_count, indexed);
+    for (uint32_t i = 0; i < count; i++) {
+        if (indexed[i].operand != node->operand) continue;
+        plan_operand operand = planner_place(planner, layer->operands[node->operand]);
+        plan_step step = step_new(planner, layer->kind, layer->name, layer->source);
+        step.kind = STEP_CHECK_INDEX;
+        step.extent = network_tensor_of(planner->network, layer->operands[0])->shape.sizes[indexed[i].dim];
+        step.wrap = indexed[i].wrap;
+        emitter->check_step = planner->plan->step_count;
+        TRY(finish_step(emitter, step, NULL, 0, &operand, 1));
+    }
+    return INSITU_OK;
+}
+
+/* The last save is undone first; what a restore reads lives until the last check. */
+static void finish_restores(const emitter *emitter) {
+    plan *plan = emitter->planner->plan;
+    for (uint32_t i = 0; i < plan->restore_count / 2; i++) {
+        plan_restore swap = plan->restores[i];
+        plan->restores[i] = plan->restores[plan->restore_count - 1 - i];
+        plan->restores[plan->restore_count - 1 - i] = swap;
+    }
+    for (uint32_t i = 0; i < plan->restore_count; i++)
+        for (uint32_t k = 0; k < plan->restores[i].step.operand_count; k++) {
+            plan_storage *storage = &plan->storages[plan->restores[i].step.operands[k].storage];
+            if (storage->last_step < emitter->check_step) storage->last_step = emitter->check_step;
+        }
+}
+
+insitu_status emit_steps(planner *planner) {
+    emitter emitter = {.planner = planner};
+    plan *plan = planner->plan;
+    uint32_t count = planner->order.node_count;
+    uint32_t *keys, *nodes;
+    TRY(arena_array(&planner->scratch, count + 1, sizeof *keys, &keys));
+    TRY(arena_array(&planner->scratch, count + 1, sizeof *nodes, &nodes));
+    for (uint32_t i = 0; i < count; i++) keys[i] = planner->nodes[i].key;
+    TRY(order_sort(&planner->order, keys, &planner->scratch, nodes));
+    plan->first_write = NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        const plan_node *node = &planner->nodes[nodes[i]];
+        emitter.saves = node->saves;
+        if (node->kind == NODE_LAYER) TRY(emit_layer(&emitter, node->index));
+        if (node->kind == NODE_CHECK) TRY(emit_check(&emitter, node));
+        if (node->kind == NODE_COPY && planner->copies[node->index]->active)
+            TRY(emit_planned_copy(&emitter, planner->copies[node->index]));
+    }
+    if (plan->first_write == NONE) plan->first_write = plan->step_count;
+    finish_restores(&emitter);
+    return INSITU_OK;
+}

@@ -1,0 +1,57 @@
+/* Checks that can only be decided late.
+ *
+ * A check of positions, or an item whose symbol has a range, comes before all that stores into states (the barrier), so
+ * that a call that fails changes nothing. One that needs a value which the call gives to a state can't:
+ *
+ *     %n = binary(%pos) {op=add, scalar=1}      next "pos" = %n, in place
+ *     %r = index_update(%cache, %x, %n)         its position is checked after pos has changed
+ *
+ * Such a check is put before every store that does not itself lead to it; the stores that do are marked: the bytes that
+ * they replace are saved first, and restored if the check fails. */
+#include "planner/planner_int.h"
+
+static bool is_check(const planner *planner, uint32_t node) {
+    const plan_node *n = &planner->nodes[node];
+    if (n->kind == NODE_CHECK) return true;
+    return n->kind == NODE_LAYER && planner_layer(planner, n->index)->kind == LAYER_ITEM;
+}
+
+/* The nodes of the layers that will store into states. */
+static insitu_status find_storing(planner *planner, bitset *out_nodes) {
+    TRY(bitset_create(&planner->scratch, planner->node_capacity, out_nodes));
+    for (uint32_t i = 0; i < planner->network->order_count; i++) {
+        uint32_t index = planner->network->order[i].index;
+        if (bitset_has(&planner->chain, index)) bitset_add(out_nodes, planner->layers[index].node);
+    }
+    return INSITU_OK;
+}
+
+insitu_status late_find(planner *planner) {
+    bool possible;
+    bitset storing;
+    TRY(find_storing(planner, &storing));
+    for (uint32_t node = 0; node < planner->order.node_count; node++) {
+        if (!is_check(planner, node)) continue;
+        bool needs = bitset_has(&storing, node) || order_follows_any(&planner->order, node, &storing);
+        planner->nodes[node].late = !planner->options.no_inplace && needs;
+        planner->has_late |= planner->nodes[node].late;
+        if (!planner->nodes[node].late) TRY(order_add(&planner->order, node, planner->barrier, &possible));
+    }
+    return INSITU_OK;
+}
+
+static insitu_status guard(planner *planner, uint32_t writer) {
+    for (uint32_t node = 0; node < planner->order.node_count; node++) {
+        bool possible;
+        if (!planner->nodes[node].late) continue;
+        TRY(order_add(&planner->order, node, writer, &possible));
+        if (!possible) planner->nodes[writer].saves = true;
+    }
+    return INSITU_OK;
+}
+
+insitu_status late_order(planner *planner) {
+    for (uint32_t i = 0; planner->has_late && i < planner->plan->storage_count; i++)
+        if (planner->storages[i].written) TRY(conflicts_visit_writers(planner, i, guard));
+    return INSITU_OK;
+}

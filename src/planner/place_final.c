@@ -1,0 +1,288 @@
+/* Placement of final values (state tensors and mutated inputs) and of results.
+ *
+ * A final value is first tried in the tensor's own memory, where old values that are needed later are set aside: copied
+ * into the arena before they are stored over. If that is impossible, or moves more bytes than the tensor has, the value
+ * is built elsewhere and written back by a copy after the last reader of the old value. */
+#include "planner/planner_int.h"
+#include <stdlib.h>
+
+/* ---- setting old values aside ---- */
+
+/* Old values that are set aside; returned: and those that are stored from results which hold them. */
+static set_asides sum_old(planner *planner, bool returned) {
+    set_asides sum = {0, 0};
+    for (uint32_t i = 0; i < planner->copy_count; i++) {
+        const planned_copy *copy = planner->copies[i];
+        planner->steps++;
+        bool stored = returned && copy->purpose == COPY_WRITE_BACK && returns_old(planner, copy->set_aside);
+        if (!copy->active || (copy->purpose != COPY_SET_ASIDE && !stored)) continue;
+        sum.count++;
+        if (copy->bytes == INT64_MAX || !checked_add(sum.bytes, copy->bytes, &sum.bytes)) sum.bytes = INT64_MAX;
+    }
+    return sum;
+}
+
+set_asides planner_set_asides(planner *planner) { return sum_old(planner, false); }
+
+int64_t planner_set_aside_since(planner *planner, set_asides before) {
+    set_asides now = sum_old(planner, false);
+    if (now.count == before.count) return 0;
+    return now.bytes == INT64_MAX ? INT64_MAX : now.bytes - before.bytes;
+}
+
+static uint32_t find_set_aside(const planner *planner, uint32_t tensor) {
+    for (uint32_t i = 0; i < planner->copy_count; i++)
+        if (planner->copies[i]->active && planner->copies[i]->purpose == COPY_SET_ASIDE &&
+            planner->copies[i]->source.index == tensor)
+            return i;
+    return NONE;
+}
+
+/* A copy that the program needs anyway, in which the tensor's elements lie: a result, or another state's new value, which
+ * stays where it is. */
+static bool stands_for(planner *planner, uint32_t index, uint32_t tensor, uint32_t reader) {
+    const planned_copy *copy = planner->copies[index];
+    if (!copy->active || copy->node == reader || copy->set_aside != NONE) return false;
+    if (!planner_tensor(planner, planner->tensors[tensor].root)->fixed) return false;
+    plan_operand ignored;
+    return planner_aside(planner, index, (tensor_id){tensor}, &ignored) &&
+           !order_is_before(&planner->order, reader, copy->node);
+}
+
+static insitu_status find_standing(planner *planner, uint32_t tensor, uint32_t reader, uint32_t *out_copy) {
+    *out_copy = NONE;
+    static const copy_purpose purposes[] = {COPY_WRITE_BACK, COPY_OUTPUT};
+    for (uint32_t k = 0; k < COUNT_OF(purposes); k++)
+        for (uint32_t i = 0; i < planner->copy_count && *out_copy == NONE; i++)
+            if (planner->copies[i]->purpose == purposes[k] && stands_for(planner, i, tensor, reader)) *out_copy = i;
+    return *out_copy == NONE ? INSITU_OK : planner_set(planner, &planner->copies[*out_copy]->is_read, true);
+}
+
+/* The reader reads a copy of the tensor that is made before it is stored over. *out_done false: it can't. */
+static insitu_status set_aside(planner *planner, const conflict *conflict, bool *out_done) {
+    const plan_node *reader = &planner->nodes[conflict->reader];
+    *out_done = false;
+    if (conflict->tensor == NONE || (reader->kind != NODE_LAYER && reader->kind != NODE_COPY)) return INSITU_OK;
+    if (reader->kind == NODE_COPY && planner->copies[reader->index]->purpose == COPY_SET_ASIDE) return INSITU_OK;
+    tensor_id tensor = {conflict->tensor};
+    uint32_t copy = find_set_aside(planner, conflict->tensor);
+    if (copy == NONE) TRY(find_standing(planner, conflict->tensor, conflict->reader, &copy));
+    if (copy == NONE) {
+        plan_operand target;
+        layout_dense(planner->pool, planner->network->tensors[tensor.index].dtype,
+                     &planner->network->tensors[tensor.index].shape, &target.type);
+        TRY(planner_add_storage(planner, STORAGE_ARENA, 0, layout_bytes(planner->pool, &target.type), &target.storage));
+        TRY(planner_add_copy(planner, COPY_SET_ASIDE, tensor, &target, NONE, &copy));
+    }
+    TRY(order_add(&planner->order, planner->copies[copy]->node, conflict->reader, out_done));
+    if (!*out_done) return INSITU_OK;
+    if (reader->kind == NODE_COPY) return planner_set(planner, &planner->copies[reader->index]->set_aside, copy);
+    const layer *layer = planner_layer(planner, reader->index);
+    *out_done = false;
+    for (uint32_t i = 0; i < layer->operand_count; i++) {
+        const layer_plan *decided = &planner->layers[reader->index];
+        bool taken = i == 0 && decided->takes_operand && kind_has(layer->kind, TRAIT_UPDATE);
+        if (layer->operands[i].index != conflict->tensor || taken || decided->in_part[i] ||
+            decided->set_aside[i] != NONE)
+            continue;
+        TRY(planner_set(planner, &decided->set_aside[i], copy));
+        *out_done = true;
+    }
+    return INSITU_OK;
+}
+
+/* One more set-aside a round; every reader is redirected at most once, which bounds the rounds. */
+static insitu_status settle(planner *planner, uint32_t storage, bool is_trial, bool *out_ok, conflict *out_conflict) {
+    for (;;) {
+        plan_mark mark = planner_mark(planner);
+        TRY(conflicts_check(planner, storage, out_ok, out_conflict));
+        if (*out_ok || !planner->storages[storage].written) return INSITU_OK;
+        if (is_trial && planner_is_spent(planner)) return INSITU_OK;
+        planner_undo(planner, mark);
+        bool done;
+        TRY(set_aside(planner, out_conflict, &done));
+        if (!done) return INSITU_OK;
+    }
+}
+
+insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict) {
+    return settle(planner, storage, true, out_ok, out_conflict);
+}
+
+/* ---- final values ---- */
+
+/* Where a cycle of readers and writers is cut depends on whether the copy's target or its source is looked at first. */
+static insitu_status try_write_back(planner *planner, uint32_t index, bool source_first, bool *out_ok) {
+    final_value *final = &planner->finals[index];
+    uint32_t copy, source = planner_tensor(planner, final->next)->storage;
+    conflict conflict;
+    *out_ok = true;
+    TRY(planner_add_copy(planner, COPY_WRITE_BACK, final->next, &final->place, index, &copy));
+    TRY(planner_add_end_read(planner, NONE, copy));
+    if (source_first && source != NONE) TRY(settle(planner, source, false, out_ok, &conflict));
+    if (*out_ok) TRY(settle(planner, final->place.storage, false, out_ok, &conflict));
+    if (*out_ok && source != NONE) TRY(settle(planner, source, false, out_ok, &conflict));
+    return INSITU_OK;
+}
+
+static insitu_status write_back(planner *planner, uint32_t index) {
+    plan_mark mark = planner_mark(planner);
+    int64_t before = sum_old(planner, true).bytes, cost = INT64_MAX;
+    bool ok;
+    TRY(try_write_back(planner, index, false, &ok));
+    if (ok) cost = sum_old(planner, true).bytes;
+    if (ok && cost <= before) return INSITU_OK;
+    planner_undo(planner, mark);
+    TRY(try_write_back(planner, index, true, &ok));
+    if (ok && sum_old(planner, true).bytes < cost) return INSITU_OK;
+    planner_undo(planner, mark);
+    TRY(try_write_back(planner, index, false, &ok));
+    if (!ok)
+        FAIL(planner->diag, INSITU_UNSUPPORTED, "no schedule writes the new value of '%s' back",
+             planner->finals[index].name);
+    return INSITU_OK;
+}
+
+static insitu_status place_final(planner *planner, uint32_t index) {
+    final_value *final = &planner->finals[index];
+    const set_asides before = planner_set_asides(planner);
+    plan_mark mark = planner_mark(planner);
+    conflict conflict = {NONE, NONE, NONE};
+    bool in_place = !planner->options.no_inplace || final->next.index == final->start.index;
+    TRY(planner_set(planner, &planner->copies[final->reader]->active, false));
+    TRY(planner_add_end_read(planner, final->next.index, NONE));
+    if (in_place) TRY(place_at(planner, final->next, &final->place, &in_place, &conflict));
+    if (in_place) TRY(place_settle(planner, final->place.storage, &in_place, &conflict));
+    if (in_place && planner_set_aside_since(planner, before) <= final->bytes) {
+        final->in_place = true;
+        return explain_set_asides(planner);
+    }
+    planner_undo(planner, mark);
+    if (planner->options.no_inplace)
+        final->reason = "in-place updates are switched off";
+    else
+        TRY(explain_write_back(planner, final, &conflict));
+    TRY(write_back(planner, index));
+    TRY(planner_set(planner, &planner->copies[final->reader]->active, false));
+    return explain_set_asides(planner);
+}
+
+static int by_bytes(const void *a, const void *b) {
+    const final_value *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return x->is_input != y->is_input ? (x->is_input < y->is_input ? -1 : 1) : (x->index < y->index ? -1 : 1);
+}
+
+/* Another state of the same memory gets a new value. */
+static bool shares_written(const network *network, uint32_t index) {
+    uint32_t record = network->states[index].record;
+    for (uint32_t i = 0; record != NONE && i < network->state_count; i++)
+        if (network->states[i].record == record && network->states[i].next.index != NONE) return true;
+    return false;
+}
+
+/* A state that is given no new value has its own when the call ends. */
+static insitu_status keep_states(planner *planner) {
+    const network *network = planner->network;
+    for (uint32_t i = 0; i < network->state_count; i++)
+        if (network->states[i].next.index == NONE && !shares_written(network, i))
+            TRY(planner_add_end_read(planner, network->states[i].tensor.index, NONE));
+    return INSITU_OK;
+}
+
+insitu_status place_finals(planner *planner) {
+    TRY(keep_states(planner));
+    qsort(planner->finals, planner->final_count, sizeof *planner->finals, by_bytes);
+    order_finals(planner);
+    for (uint32_t i = 0; i < planner->final_count; i++) TRY(place_final(planner, i));
+    return INSITU_OK;
+}
+
+/* ---- results ---- */
+
+/* A state tensor, a mutated input, or a view of one is returned as itself, if it is intact at the end. */
+static insitu_status return_alias(planner *planner, tensor_id tensor, bool *out_done) {
+    plan_operand place = planner_place(planner, tensor);
+    conflict ignored;
+    *out_done = place.storage != NONE && planner->storages[place.storage].written;
+    if (!*out_done) return INSITU_OK;
+    plan_mark mark = planner_mark(planner);
+    TRY(planner_add_end_read(planner, tensor.index, NONE));
+    TRY(conflicts_check(planner, place.storage, out_done, &ignored));
+    if (!*out_done) planner_undo(planner, mark);
+    return INSITU_OK;
+}
+
+/* A final value that was written back lies in its state as well as elsewhere. */
+static const final_value *written_back(const planner *planner, tensor_id tensor) {
+    for (uint32_t i = 0; i < planner->final_count; i++)
+        if (!planner->finals[i].in_place && planner->finals[i].next.index == tensor.index) return &planner->finals[i];
+    return NULL;
+}
+
+/* The place of the input that the caller wants the output to be; NULL. */
+static const plan_operand *wanted_place(const planner *planner, const network_output *output) {
+    for (uint32_t i = 0; output->is_input && i < planner->final_count; i++)
+        if (planner->finals[i].is_input && planner->finals[i].index == output->input) return &planner->finals[i].place;
+    return NULL;
+}
+
+insitu_status place_readers(planner *planner) {
+    for (uint32_t i = 0; i < planner->final_count; i++) {
+        final_value *final = &planner->finals[i];
+        plan_operand nowhere = {.type = final->place.type};
+        TRY(planner_add_storage(planner, STORAGE_ARENA, 0, sym_int(planner->pool, 0), &nowhere.storage));
+        TRY(planner_add_copy(planner, COPY_READER, final->next, &nowhere, NONE, &final->reader));
+    }
+    for (uint32_t i = 0; i < planner->network->output_count; i++) {
+        const network_output *output = &planner->network->outputs[i];
+        plan_operand *place = &planner->plan->outputs[i].operand;
+        if (output->kind != OUTPUT_TENSOR) continue;
+        const plan_operand *wanted = wanted_place(planner, output);
+        if (wanted) {
+            *place = *wanted; /* which holds the value when the call ends */
+            continue;
+        }
+        const network_tensor *tensor = network_tensor_of(planner->network, output->tensor);
+        layout_dense(planner->pool, tensor->dtype, &tensor->shape, &place->type);
+        TRY(planner_add_storage(planner, STORAGE_OUTPUT, i, layout_bytes(planner->pool, &place->type),
+                                &place->storage));
+        TRY(planner_add_copy(planner, COPY_OUTPUT, output->tensor, place, NONE, &planner->output_copies[i]));
+    }
+    return INSITU_OK;
+}
+
+/* A result that can neither be its state or input nor be made in its own memory is copied there. */
+static insitu_status place_output(planner *planner, uint32_t index) {
+    const network_output *output = &planner->network->outputs[index];
+    plan_output *planned = &planner->plan->outputs[index];
+    planned_copy *copy = planner->copies[planner->output_copies[index]];
+    conflict conflict;
+    bool done;
+    if (copy->is_read) return INSITU_OK; /* what it copies is read there */
+    const final_value *final = written_back(planner, output->tensor);
+    if (final) {
+        planned->operand = final->place;
+        return planner_set(planner, &copy->active, false);
+    }
+    plan_mark mark = planner_mark(planner);
+    TRY(planner_set(planner, &copy->active, false));
+    TRY(return_alias(planner, output->tensor, &done));
+    if (done) {
+        planned->operand = planner_place(planner, output->tensor);
+        return INSITU_OK;
+    }
+    if (planner_tensor(planner, output->tensor)->storage == NONE) {
+        TRY(planner_add_end_read(planner, output->tensor.index, NONE));
+        TRY(place_at(planner, output->tensor, &planned->operand, &done, &conflict));
+        if (done) return INSITU_OK;
+    }
+    planner_undo(planner, mark);
+    return INSITU_OK;
+}
+
+insitu_status place_outputs(planner *planner) {
+    for (uint32_t i = 0; i < planner->network->output_count; i++)
+        if (planner->output_copies[i] != NONE) TRY(place_output(planner, i));
+    return INSITU_OK;
+}

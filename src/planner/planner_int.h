@@ -1,0 +1,357 @@
+/* Private to plan/: what the planner knows while it decides where each tensor lives and in which order layers run.
+ *
+ * Decisions are made top-down: first the state tensors' final values are placed in the states' own memory, then the
+ * outputs, then every other tensor from the last layer to the first. A tensor that is placed pulls what it is made of
+ * into its own memory where that is possible: the operand that an update replaces elements of, the parts of a concat,
+ * the source of a slice update. Each placement is a trial: conflicts.c adds the order that it needs (a reader of an old
+ * value before the writer of the new one), and the trial is undone if no order exists. */
+#ifndef PLAN_INT_H
+#define PLAN_INT_H
+
+#include "planner/planner.h"
+
+/* ---- layouts (layout.c) ---- */
+void layout_dense(sym_pool *pool, dtype type, const shape *shape, tensor_type *out);
+bool layout_same(const tensor_type *a, const tensor_type *b);
+/* The layout of a view layer's result over its operand's memory; false if it can't be a view of that. */
+bool layout_view(sym_pool *pool, const network *network, const layer *layer, const tensor_type *in, tensor_type *out);
+/* The operand's layout that gives the result this one; false if none does (slices, repeats). */
+bool layout_unview(sym_pool *pool, const network *network, const layer *layer, const tensor_type *out, tensor_type *in);
+/* The part of a slice_update's result (and the like) that its source fills; false if the layer has no such part. */
+bool layout_part(sym_pool *pool, const network *network, const layer *layer, const tensor_type *result,
+                 tensor_type *out);
+/* The same elements in row-major order under other sizes. */
+bool layout_reshape(sym_pool *pool, const tensor_type *in, const shape *shape, tensor_type *out);
+/* No two elements share memory, for certain: true only for constant layouts. */
+bool layout_is_apart(const sym_pool *pool, const tensor_type *type);
+/* A copy from one place to the other, in the same storage, may be made though they overlap (layout_moves.c). */
+bool layout_moves(sym_pool *pool, const tensor_type *from, const tensor_type *to);
+sym layout_bytes(sym_pool *pool, const tensor_type *type); /* elements times their size */
+
+/* ---- regions (region.c) ---- */
+/* False only if the two views of one storage provably have no byte in common. */
+bool region_overlaps(sym_pool *pool, const tensor_type *a, const tensor_type *b);
+typedef struct region_span { /* in bytes; all of the storage where that is not constant */
+    int64_t begin, end;
+} region_span;
+region_span span_of(const sym_pool *pool, const tensor_type *type);
+static inline bool spans_meet(region_span a, region_span b) { return a.begin < b.end && b.begin < a.end; }
+
+/* ---- order (order.c): the partial order of nodes, with its transitive closure, and undo ---- */
+typedef struct edge {
+    uint32_t from, to;
+} edge;
+typedef struct order {
+    arena *arena;
+    uint64_t *before;    /* row i: the nodes that must run before node i; words words a row */
+    bool *has_successor; /* each node: some node was ever put after it */
+    uint32_t words, node_count, node_capacity;
+    bool is_logged; /* changes are */
+    uint64_t steps; /* what was done so far */
+    edge *edges;
+    uint32_t edge_count, edge_capacity;
+    struct order_change {
+        uint64_t *word;
+        uint64_t old;
+    } *changes;
+    uint32_t change_count, change_capacity;
+} order;
+typedef struct order_mark {
+    uint32_t edge_count, change_count;
+} order_mark;
+MUST_CHECK insitu_status order_init(order *order, arena *arena, uint32_t node_capacity);
+MUST_CHECK insitu_status order_add_node(order *order, uint32_t *out_node);
+bool order_is_before(const order *order, uint32_t first, uint32_t second);
+bool order_follows_any(const order *order, uint32_t node, const bitset *nodes); /* of at most node_capacity bits */
+/* *out_possible false, and nothing changed, if second must already run before first (or is first). */
+MUST_CHECK insitu_status order_add(order *order, uint32_t first, uint32_t second, bool *out_possible);
+order_mark order_position(const order *order);
+void order_undo(order *order, order_mark mark);
+/* All nodes in an order that keeps the edges, the smallest key first wherever there is a choice. */
+MUST_CHECK insitu_status order_sort(const order *order, const uint32_t *keys, arena *scratch, uint32_t *out_nodes);
+
+/* ---- the planner's state ---- */
+/* Decisions are 32-bit words, changed through planner_set alone, so that a trial can be undone. */
+typedef struct tensor_plan { /* what walks over a storage's members read comes first */
+    tensor_id root;          /* the tensor whose memory it views; itself if it has memory of its own */
+    uint32_t storage;        /* decision; NONE: not placed */
+    uint32_t member_next;    /* decision: next tensor in the same storage; NONE */
+    uint32_t root_next;      /* decision, of a root: next root in the same storage; NONE */
+    region_span span;        /* of its layout, where it is placed */
+    uint32_t placed;         /* decision: the touch that placed it; NONE */
+    uint32_t rests;          /* decision, of a root: a read of it is right since a write precedes all of its content */
+    uint32_t copies;         /* the first copy of it; NONE */
+    uint32_t end_reads;      /* the first that keeps it; NONE */
+    uint32_t family_next;    /* next view of the same root; NONE */
+    uint32_t family_last;    /* of a root: the last of its family */
+    layer_id view;           /* a view: the layer that makes it */
+    bool fixed;              /* an input, state or constant */
+    bool repeats;            /* some of its elements share memory (expand, unfold): nothing may be stored through it */
+    tensor_type type;        /* its layout: dense (or a view of that) until it is placed */
+    tensor_type unplaced;    /* the layout that it has while it is not placed */
+    uint32_t old_storage;    /* of a root: the storage of whose old elements old_sum tells; NONE (old_parts.c) */
+    sym old_sum;
+} tensor_plan;
+
+typedef struct use { /* one operand of one layer */
+    layer_id layer;
+    uint32_t operand;
+} use;
+
+typedef struct placed_part {
+    tensor_type type;
+    region_span span;
+    bool is_known;
+} placed_part;
+
+typedef struct layer_plan {
+    uint32_t node;
+    bool makes_view;        /* its result is a view of its operand's memory: no step */
+    uint32_t takes_operand; /* decision. update: works in operand 0's memory; copy: its operand already lies there */
+    uint32_t *in_part;      /* decision, each operand: it already lies in its part of the result */
+    uint32_t *set_aside;    /* decision, each operand: copy (index) that is read in its stead; NONE */
+    sym *starts;            /* concat: where each operand begins along the dimension */
+    placed_part *parts;     /* where operands lie in the result's layout, if they lie in it */
+    bool parts_known;       /* for the layout that it has now */
+} layer_plan;
+
+typedef enum copy_purpose {
+    COPY_SET_ASIDE,
+    COPY_WRITE_BACK,
+    COPY_OUTPUT,
+    COPY_READER /* none: stands for a final value's read until it is known where that is stored */
+} copy_purpose;
+typedef struct planned_copy { /* a copy that the planner inserts */
+    copy_purpose purpose;
+    uint32_t active; /* decision */
+    uint32_t node;
+    tensor_id source;
+    uint32_t set_aside; /* decision: another copy that is read in the source's stead; NONE */
+    uint32_t is_read;   /* decision: it is made for its own sake, and read in the source's stead as well */
+    plan_operand target;
+    int64_t bytes;      /* INT64_MAX if symbolic */
+    uint32_t final;     /* the final for whose sake it is made; NONE */
+    uint32_t copy_next; /* the next of the same source; NONE */
+} planned_copy;
+
+typedef enum node_kind { NODE_LAYER, NODE_COPY, NODE_CHECK, NODE_BARRIER, NODE_END } node_kind;
+typedef struct plan_node {
+    node_kind kind;
+    uint32_t index;   /* layer, copy; CHECK: the layer */
+    uint32_t operand; /* CHECK: the index operand */
+    uint32_t key;     /* where it stands if nothing forbids it */
+    bool late;  /* a check, or an item layer: it needs a value that a state is given, so it can't precede all writes */
+    bool saves; /* it stores into a state before a late check: the bytes are saved first */
+} plan_node;
+
+typedef struct final_value { /* a state tensor (or mutated input) and its value when the call ends */
+    const char *name;
+    bool is_input;
+    uint32_t index; /* state or input */
+    tensor_id start, next;
+    plan_operand place;
+    int64_t bytes;               /* INT64_MAX if symbolic */
+    bool in_place;               /* next is computed in the tensor's own memory */
+    uint32_t reader;             /* a copy: COPY_READER */
+    const char *reason, *advice; /* why something is copied for it, and what would avoid that; NULL */
+} final_value;
+
+typedef struct storage_plan {
+    uint32_t members; /* decision: first tensor in it; NONE */
+    uint32_t roots;   /* decision: first root in it; NONE */
+    uint32_t touched; /* decision: the last touch of it; NONE */
+    uint32_t checked; /* decision: the last touch of it that was looked at; NONE */
+    bool written;     /* a state, or an input that the program mutates: writes wait for the barrier */
+} storage_plan;
+
+typedef struct end_read { /* what must be intact when the call ends */
+    uint32_t active;      /* decision */
+    uint32_t tensor;      /* NONE: the target of a copy */
+    uint32_t copy;
+    uint32_t end_next; /* the next of the same tensor; NONE */
+} end_read;
+
+/* What was added to a storage, and is looked at by the next check of it. */
+typedef enum touch_kind {
+    TOUCH_TENSOR, /* it lies there */
+    TOUCH_READ,   /* it is read by one more */
+    TOUCH_LAYER,  /* whether an operand is taken over, or lies in its part, was decided */
+    TOUCH_COPY,   /* from there, or to there */
+    TOUCH_END     /* something that a copy stores there must last */
+} touch_kind;
+typedef struct touch {
+    touch_kind kind;
+    uint32_t index, operand; /* operand: LAYER */
+    uint32_t previous;       /* touch of the same storage; NONE */
+} touch;
+
+typedef struct plan_change {
+    uint32_t *word;
+    uint32_t old;
+} plan_change;
+typedef struct plan_mark {
+    order_mark order;
+    uint32_t change_count, touch_count;
+} plan_mark;
+
+typedef struct planner {
+    network *network;
+    plan *plan;
+    sym_pool *pool; /* the plan's */
+    arena scratch;
+    plan_options options;
+    insitu_diag *diag;
+    tensor_plan *tensors;
+    layer_plan *layers;  /* by layer id */
+    uint32_t *use_start; /* uses of tensor t: uses[use_start[t]] .. uses[use_start[t + 1]] */
+    use *uses;
+    storage_plan *storages; /* beside plan->storages */
+    uint32_t storage_capacity, plan_storage_capacity;
+    plan_node *nodes;
+    uint32_t node_capacity;
+    planned_copy **copies;
+    uint32_t copy_count, copy_capacity;
+    end_read **end_reads;
+    uint32_t end_read_count, end_read_capacity;
+    final_value *finals;
+    uint32_t final_count;
+    uint32_t *output_copies; /* each output: its copy, or NONE */
+    uint32_t barrier, end;   /* nodes */
+    uint32_t *item_nodes;    /* each symbol: the node of the item layer that reads it, NONE */
+    bool has_items, has_late;
+    bitset chain, updates; /* layers: chain_find, chain_find_updates */
+    order order;
+    plan_change *changes;
+    uint32_t change_count, change_capacity;
+    touch *touches;
+    uint32_t touch_count, touch_capacity;
+    struct conflict_work *work; /* buffers of conflict.c, reused */
+    uint64_t steps;             /* of the search: what it costs, whatever the machine; the order has its own */
+    uint64_t most_steps;
+    bool is_cut; /* something was not tried, since they were spent */
+} planner;
+
+MUST_CHECK insitu_status planner_set(planner *planner, uint32_t *word, uint32_t value);
+MUST_CHECK insitu_status planner_touch(planner *planner, uint32_t storage, touch_kind kind, uint32_t index,
+                                       uint32_t operand);
+plan_mark planner_mark(const planner *planner);
+void planner_undo(planner *planner, plan_mark mark);
+/* Is the budget of the search spent? What then is not tried might have saved copies. */
+bool planner_is_spent(planner *planner);
+MUST_CHECK insitu_status planner_add_storage(planner *planner, storage_kind kind, uint32_t index, sym bytes,
+                                             uint32_t *out_storage);
+MUST_CHECK insitu_status planner_add_node(planner *planner, node_kind kind, uint32_t index, uint32_t key,
+                                          uint32_t *out_node);
+/* The copy runs after what makes its source. One that was undone is used again, under its old number. */
+MUST_CHECK insitu_status planner_add_copy(planner *planner, copy_purpose purpose, tensor_id source,
+                                          const plan_operand *target, uint32_t final, uint32_t *out_copy);
+MUST_CHECK insitu_status planner_add_end_read(planner *planner, uint32_t tensor, uint32_t copy);
+static inline const layer *planner_layer(const planner *planner, uint32_t index) {
+    return &planner->network->layers[index];
+}
+static inline tensor_plan *planner_tensor(const planner *planner, tensor_id tensor) {
+    return &planner->tensors[tensor.index];
+}
+/* Is an old value read from a result that holds it? Nothing else is set aside then: storing it into a state is the copy. */
+static inline bool returns_old(const planner *planner, uint32_t aside) {
+    return aside != NONE && planner->copies[aside]->purpose == COPY_OUTPUT;
+}
+static inline plan_operand planner_place(const planner *planner, tensor_id tensor) {
+    return (plan_operand){planner->tensors[tensor.index].storage, planner->tensors[tensor.index].type};
+}
+/* Where the tensor's elements lie in a copy of it, or of what it is a view of; false if they don't. */
+bool planner_aside(planner *planner, uint32_t index, tensor_id tensor, plan_operand *out);
+/* A layer whose result has its operand's elements, and which is no view: copy, and reshape of what has no such view. */
+bool layer_is_copy(const planner *planner, uint32_t layer);
+bool tensor_is_root(const planner *planner, tensor_id tensor);
+uint32_t tensor_node(const planner *planner, tensor_id tensor); /* of the layer that makes it; NONE: fixed */
+/* The part of a concat's result that an operand fills, or of an update's that its source fills. */
+bool planner_part(planner *planner, uint32_t layer, uint32_t operand, const tensor_type *result, tensor_type *out);
+/* Puts the node after the items whose symbols the expression, or the layout, uses. */
+MUST_CHECK insitu_status order_after_symbols(planner *planner, sym expression, uint32_t node, bool *out_possible);
+MUST_CHECK insitu_status order_after_layout(planner *planner, const tensor_type *type, uint32_t node,
+                                            bool *out_possible);
+
+/* ---- what makes the final values (chain.c) ---- */
+MUST_CHECK insitu_status chain_find(planner *planner, bitset *out_chain);
+/* The layer makes a state's value, and not a tensor that is the program's own. */
+static inline bool planner_serves(const planner *planner, uint32_t layer) {
+    return bitset_has(&planner->chain, layer) || bitset_has(&planner->updates, layer);
+}
+/* Updates of states' old values that the states' new ones are computed from, in whatever way. */
+MUST_CHECK insitu_status chain_find_updates(planner *planner, bitset *out_updates);
+
+/* ---- checks that can only be decided late (late.c) ---- */
+/* Finds them, once the nodes are there; the others come before the barrier. */
+MUST_CHECK insitu_status late_find(planner *planner);
+/* Puts them before what stores into states where that is possible, and marks the rest as saving. */
+MUST_CHECK insitu_status late_order(planner *planner);
+
+/* ---- placement (place.c, place_final.c) ---- */
+/* Puts the tensor at exactly this place, by placing its root, and pulls in what that is made of: *out_done false, and
+ * nothing changed, if impossible; *out_conflict then tells why (reader NONE: the layouts do not allow it). */
+typedef struct conflict { /* a read that no order saves */
+    uint32_t reader;      /* node; NONE */
+    uint32_t tensor;
+    uint32_t writer; /* node */
+} conflict;
+MUST_CHECK insitu_status place_at(planner *planner, tensor_id tensor, const plan_operand *target, bool *out_done,
+                                  conflict *out_conflict);
+/* Checks a storage after something that reads or writes it was added; sets old values aside where it is a state's. */
+MUST_CHECK insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict);
+/* Old values that are set aside by now. */
+typedef struct set_asides {
+    uint32_t count;
+    int64_t bytes; /* INT64_MAX if symbolic */
+} set_asides;
+set_asides planner_set_asides(planner *planner);
+/* Bytes of those that are set aside since; INT64_MAX if symbolic. */
+int64_t planner_set_aside_since(planner *planner, set_asides before);
+/* Reads of final values and of results whose place is decided later, so that placements before then respect them. */
+MUST_CHECK insitu_status place_readers(planner *planner);
+MUST_CHECK insitu_status place_finals(planner *planner); /* state tensors and mutated inputs */
+MUST_CHECK insitu_status place_outputs(planner *planner);
+MUST_CHECK insitu_status place_rest(planner *planner);
+
+/* ---- reasons (explain.c) ---- */
+MUST_CHECK insitu_status explain_write_back(planner *planner, final_value *final, const conflict *conflict);
+MUST_CHECK insitu_status explain_set_asides(planner *planner);
+MUST_CHECK insitu_status explain_stored_back(planner *planner, uint32_t layer, uint32_t storage, sym bytes);
+
+/* ---- orders (final_order.c) ---- */
+void order_finals(planner *planner);
+
+/* ---- conflicts (conflict.c) ---- */
+/* Adds the order that what lies in a storage needs. *out_ok false: impossible; the order may then be partly extended
+ * (the caller undoes it) and *out_conflict names the read and the write. */
+MUST_CHECK insitu_status conflicts_check(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict);
+MUST_CHECK insitu_status conflicts_init(planner *planner);
+/* Calls visit for each node that stores into the storage. */
+typedef insitu_status (*writer_visit_fn)(planner *planner, uint32_t node);
+MUST_CHECK insitu_status conflicts_visit_writers(planner *planner, uint32_t storage, writer_visit_fn visit);
+
+/* Bytes that such a copy has in hand: an element of each cycle of a permutation; else none. */
+MUST_CHECK insitu_status layout_held_bytes(planner *planner, const tensor_type *from, const tensor_type *to,
+                                           int64_t *out_bytes);
+
+/* ---- emission (emit_steps.c, emit_save.c, segment.c, report.c, compact.c) ---- */
+MUST_CHECK insitu_status emit_steps(planner *planner);
+/* A step of a layer that has no operands yet and counts nothing. */
+plan_step step_new(planner *planner, layer_kind layer, const char *name, const char *source);
+/* emit_save.c: what undoes a step, and what must be saved for that. */
+typedef struct undo {
+    plan_step save, restore;
+} undo;
+MUST_CHECK insitu_status undo_make(planner *planner, const plan_step *step, uint32_t result, undo *out_undo);
+/* segment.c: where symbols come from, and the cuts. */
+MUST_CHECK insitu_status segments_build(planner *planner);
+MUST_CHECK insitu_status report_build(planner *planner);
+MUST_CHECK insitu_status compact_storages(planner *planner); /* the last: numbers of storages change */
+/* Of what an update stores there from other memory: bytes that were the storage's own (old_parts.c). */
+sym old_part_bytes(planner *planner, uint32_t layer, uint32_t operand, uint32_t storage);
+/* Bytes that an update stores in place. */
+sym update_bytes(planner *planner, uint32_t layer);
+/* "mul_3 (model.py:41)" */
+MUST_CHECK insitu_status node_describe(planner *planner, uint32_t node, const char **out_text);
+
+#endif

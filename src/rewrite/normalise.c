@@ -1,0 +1,14 @@
+/* The rewritings that always help, in the order in which each finds what the ones before it leave. */
+#include "rewrite/rewrite.h"
+
+insitu_status network_normalise(network *network, insitu_diag *diag) {
+    TRY(network_recognise_runs(network, diag));
+    TRY(network_recognise_masks(network, diag));
+    TRY(network_slice_expands(network, diag));
+    TRY(network_view_idle_updates(network, diag));
+    TRY(network_shift_results(network, diag));
+    TRY(network_compute_parts(network, diag));
+    TRY(network_split_flips(network, diag));
+    TRY(network_recognise_shifts(network, diag));
+    return network_remove_dead(network, diag);
+}

@@ -1,0 +1,91 @@
+/* A choice by a mask that is true, or false, along a stretch of one dimension alone is an update of that part. PyTorch's
+ * default decompositions write select_scatter so:
+ *   where(expand([0, 0, 1, 0]), %a, %b)                     ->  slice_update(%b, slice(%a, 2 to 3))
+ *   where(expand(iota(size) == n), %a, %b), 0 <= n < size   ->  slice_update(%b, slice(%a, n to n + 1))
+ * The mask varies along one dimension; where it is false along a stretch, %a is updated with a part of %b. */
+#include "rewrite/rewrite.h"
+
+typedef struct stretch {
+    uint32_t dim;
+    sym start, end;
+    bool value; /* of the mask, there; the other one elsewhere */
+} stretch;
+
+/* The dimension along which the mask varies, and a vector of its values there. */
+static bool find_vector(const network *network, tensor_id mask, uint32_t *out_dim, tensor_id *out_vector) {
+    const layer *expand = network_maker_of(network, mask, LAYER_EXPAND);
+    if (expand) mask = expand->operands[0];
+    const shape *shape = &network_tensor_of(network, mask)->shape;
+    uint32_t varying = 0;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (sym_is_one(shape->sizes[i])) continue;
+        *out_dim = i;
+        varying++;
+    }
+    *out_vector = network_before_reshapes(network, mask);
+    return varying == 1;
+}
+
+/* Where the value lies, if that is one stretch and not everywhere. */
+static bool find_value(const uint8_t *bools, int64_t count, bool value, int64_t *out_start, int64_t *out_end) {
+    int64_t start = 0, end;
+    while (start < count && (bools[start] != 0) != value) start++;
+    for (end = start; end < count && (bools[end] != 0) == value;) end++;
+    *out_start = start;
+    *out_end = end;
+    if (start == end || end - start == count) return false;
+    while (end < count && (bools[end] != 0) != value) end++;
+    return end == count;
+}
+
+static bool find_constant(network *network, tensor_id vector, stretch *out) {
+    int64_t count, start, end;
+    const uint8_t *bools = network_constant_elements(network, vector, &count);
+    if (!bools) return false;
+    out->value = find_value(bools, count, true, &start, &end);
+    if (!out->value && !find_value(bools, count, false, &start, &end)) return false;
+    out->start = sym_int(&network->symbols, start);
+    out->end = sym_int(&network->symbols, end);
+    return true;
+}
+
+/* iota == n, for an n that is a place of the dimension whatever the symbols are. */
+static bool find_position(network *network, tensor_id vector, stretch *out) {
+    sym_pool *pool = &network->symbols;
+    const layer *equal = network_maker_of(network, vector, LAYER_BINARY);
+    if (!equal || equal->operand_count != 1 || layer_attr(equal, ATTR_OP).op != OP_EQ) return false;
+    const layer *iota = network_maker_of(network, network_before_reshapes(network, equal->operands[0]), LAYER_IOTA);
+    sym position = layer_attr(equal, ATTR_SCALAR).value, one = sym_int(pool, 1);
+    int64_t start, step;
+    if (!iota || sym_kind_of(pool, position) != SYM_KIND_INT) return false;
+    if (!sym_constant(pool, layer_attr(iota, ATTR_START).value, &start) || start != 0) return false;
+    if (!sym_constant(pool, layer_attr(iota, ATTR_STEP).value, &step) || step != 1) return false;
+    *out = (stretch){.dim = out->dim, .start = position, .end = sym_add(pool, position, one), .value = true};
+    return sym_is_le(pool, sym_int(pool, 0), position) == TRUTH_TRUE &&
+           sym_is_le(pool, out->end, layer_attr(iota, ATTR_SIZE).value) == TRUTH_TRUE;
+}
+
+static bool find_stretch(network *network, const layer *where, stretch *out) {
+    tensor_id vector;
+    if (where->kind != LAYER_WHERE || !find_vector(network, where->operands[0], &out->dim, &vector)) return false;
+    return find_constant(network, vector, out) || find_position(network, vector, out);
+}
+
+insitu_status network_recognise_masks(network *network, insitu_diag *diag) {
+    for (uint32_t i = 0; i < network->order_count; i++) {
+        const layer_id id = network->order[i];
+        const layer where = *network_layer_of(network, id);
+        const uint32_t first_added = network->order_count;
+        stretch stretch = {0};
+        if (!find_stretch(network, &where, &stretch)) continue;
+        tensor_id operands[2] = {where.operands[stretch.value ? 2 : 1], NO_TENSOR};
+        const attr attrs[] = {attr_of_sym(sym_int(&network->symbols, stretch.dim)), attr_of_sym(stretch.end),
+                              attr_of_sym(stretch.start), attr_of_sym(sym_int(&network->symbols, 1))};
+        TRY(network_add_slice(network, &where, where.operands[stretch.value ? 1 : 2], stretch.dim, stretch.start,
+                              stretch.end, 1, &operands[1], diag));
+        TRY(network_redefine(network, id, LAYER_SLICE_UPDATE, operands, 2, attrs, diag));
+        network_move_added(network, first_added, i);
+        i += network->order_count - first_added;
+    }
+    return sym_pool_status(&network->symbols, diag);
+}

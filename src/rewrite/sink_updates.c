@@ -1,0 +1,108 @@
+/* An elementwise layer of an updated state is an update of that layer's result:
+ *     %t = slice_update(%h, %s), %y = mul(%t, %x)   ->   %y = slice_update(mul(%h, %x), mul(%s, the same part of %x))
+ * Then %h is read where it lies, and need not be copied for the sake of %t. Reshapes between the two are undone first. For
+ * trials: it computes the replaced elements twice. Of floats alone, since integers have operands that must not be computed
+ * with (a divisor 0). */
+#include "rewrite/rewrite.h"
+
+enum { MAX_SUNK = 64, MAX_OPERANDS = 3 };
+
+typedef struct sinker {
+    network *network;
+    insitu_diag *diag;
+    layer like;   /* the elementwise layer, as it was */
+    layer update; /* that makes one of its operands, through reshapes */
+    shape shape;  /* the update's */
+} sinker;
+
+/* The update of a state or an input that the tensor is; NULL. */
+static const layer *find_update(const network *network, tensor_id tensor) {
+    const layer *update = network_maker_of(network, network_before_reshapes(network, tensor), LAYER_SLICE_UPDATE);
+    if (!update) return NULL;
+    tensor_role role = network_tensor_of(network, network_before_reshapes(network, update->operands[0]))->role;
+    return role == TENSOR_STATE || role == TENSOR_INPUT ? update : NULL;
+}
+
+static bool is_safe(const network *network, tensor_id tensor) {
+    dtype type = network_tensor_of(network, tensor)->dtype;
+    return dtype_is_float(type) || type == DTYPE_BOOL;
+}
+
+static bool can_sink(const network *network, const layer *layer) {
+    bool can = kind_has(layer->kind, TRAIT_ELEMENTWISE) && layer->result_count == 1 && layer->operand_count > 0 &&
+               layer->operand_count <= MAX_OPERANDS;
+    for (uint32_t i = 0; can && i < layer->operand_count; i++) can = is_safe(network, layer->operands[i]);
+    return can;
+}
+
+static insitu_status reshape(sinker *sinker, tensor_id *tensor) {
+    if (shape_same(&network_tensor_of(sinker->network, *tensor)->shape, &sinker->shape)) return INSITU_OK;
+    const attr sizes = attr_of_list(sinker->shape.sizes, sinker->shape.rank);
+    const tensor_id operand = *tensor;
+    return network_add_layer(sinker->network, LAYER_RESHAPE, &operand, 1, &sizes, sinker->like.name,
+                             sinker->like.source, tensor, sinker->diag);
+}
+
+static insitu_status slice(sinker *sinker, tensor_id *tensor) {
+    const layer *update = &sinker->update;
+    uint32_t dim = (uint32_t)layer_attr_int(sinker->network, update, ATTR_DIM);
+    return network_add_slice(sinker->network, &sinker->like, *tensor, dim, layer_attr(update, ATTR_START).value,
+                             layer_attr(update, ATTR_END).value, layer_attr_int(sinker->network, update, ATTR_STEP),
+                             tensor, sinker->diag);
+}
+
+/* The elementwise layer of what was there before the update (operand 0), or of what the update stores (1). */
+static insitu_status compute(sinker *sinker, uint32_t operand, tensor_id *out) {
+    const layer *like = &sinker->like;
+    tensor_id operands[MAX_OPERANDS];
+    for (uint32_t i = 0; i < like->operand_count; i++) {
+        operands[i] = network_before_reshapes(sinker->network, like->operands[i]);
+        if (operands[i].index == sinker->update.results[0].index) {
+            operands[i] = sinker->update.operands[operand];
+            continue;
+        }
+        operands[i] = like->operands[i];
+        TRY(reshape(sinker, &operands[i]));
+        if (operand == 1) TRY(slice(sinker, &operands[i]));
+    }
+    return network_add_layer(sinker->network, like->kind, operands, like->operand_count, like->attrs, like->name,
+                             like->source, out, sinker->diag);
+}
+
+static insitu_status sink(network *network, uint32_t position, const layer *update, insitu_diag *diag) {
+    const layer_id id = network->order[position];
+    sinker sinker = {network, diag, *network_layer_of(network, id), *update,
+                     network_tensor_of(network, update->results[0])->shape};
+    const shape result = network_tensor_of(network, sinker.like.results[0])->shape;
+    uint32_t first_added = network->order_count;
+    tensor_id parts[2], whole;
+    TRY(compute(&sinker, 0, &parts[0]));
+    TRY(compute(&sinker, 1, &parts[1]));
+    if (shape_same(&result, &sinker.shape)) {
+        TRY(network_redefine(network, id, LAYER_SLICE_UPDATE, parts, 2, sinker.update.attrs, diag));
+    } else {
+        const attr sizes = attr_of_list(result.sizes, result.rank);
+        TRY(network_add_layer(network, LAYER_SLICE_UPDATE, parts, 2, sinker.update.attrs, sinker.like.name,
+                              sinker.like.source, &whole, diag));
+        TRY(network_redefine(network, id, LAYER_RESHAPE, &whole, 1, &sizes, diag));
+    }
+    network_move_added(network, first_added, position);
+    return INSITU_OK;
+}
+
+insitu_status network_sink_updates(network *network, bool *out_changed, insitu_diag *diag) {
+    uint32_t sunk = 0;
+    for (uint32_t i = 0; i < network->order_count && sunk < MAX_SUNK; i++) {
+        const layer *layer = network_layer_of(network, network->order[i]), *update = NULL;
+        if (!can_sink(network, layer)) continue;
+        for (uint32_t k = 0; k < layer->operand_count && !update; k++)
+            update = find_update(network, layer->operands[k]);
+        if (!update) continue;
+        uint32_t before = network->order_count;
+        TRY(sink(network, i, update, diag));
+        i += network->order_count - before;
+        sunk++;
+    }
+    *out_changed = sunk > 0;
+    return sym_pool_status(&network->symbols, diag);
+}
