@@ -3,7 +3,7 @@
 #define BUILDER_INT_H
 
 #include "builder/builder.h"
-#include "network/edit.h"
+#include "network/network_edit.h"
 
 #include <insitu/network.h>
 

@@ -5,7 +5,7 @@
 
 #include "convert/convert.h"
 #include "graph/graph.h"
-#include "network/edit.h"
+#include "network/network_edit.h"
 
 typedef struct counted_mask { /* whose true elements a symbol counts */
     tensor_id mask, places;   /* NO_TENSOR: none yet */

@@ -1,6 +1,6 @@
 /* What passes over a network change: a layer's definition, under the name of its result; and where added layers stand. What
  * they ask of tensors. And a network as it was before, for what is tried. */
-#include "network/edit.h"
+#include "network/network_edit.h"
 #include <string.h>
 
 insitu_status network_redefine(network *network, layer_id id, layer_kind kind, const tensor_id *operands,

@@ -32,7 +32,7 @@ void tensor_print_type(const network *network, const network_tensor *tensor, tex
 /* Operators that the attribute "op" of a layer kind may hold. */
 bool layer_takes_op(layer_kind kind, op_kind op);
 bool layer_parse_op(layer_kind kind, const char *name, op_kind *out);
-/* ---- definitions and their order (edit.c) ---- */
+/* ---- definitions and their order (network_edit.c) ---- */
 /* The layer's only result becomes that of another layer; its dtype stays. */
 MUST_CHECK insitu_status network_redefine(network *network, layer_id id, layer_kind kind, const tensor_id *operands,
                                           uint32_t operand_count, const attr *attrs, insitu_diag *diag);

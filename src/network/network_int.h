@@ -2,7 +2,7 @@
 #ifndef NETWORK_INT_H
 #define NETWORK_INT_H
 
-#include "network/edit.h"
+#include "network/network_edit.h"
 
 /* ---- inference (infer.c, infer_*.c): one function a layer kind ---- */
 typedef struct infer_call {

@@ -2,7 +2,7 @@
 #ifndef REWRITE_H
 #define REWRITE_H
 
-#include "network/edit.h"
+#include "network/network_edit.h"
 #include "planner/planner.h"
 
 /* What the caller asked of inputs and states, before the network is rewritten.
