@@ -4,7 +4,8 @@
 
 /* A float is no value for a dtype of integers. */
 static void check_number(layer_build *build, const char *what, insitu_number number) {
-    if (build->status != INSITU_OK || !dtype_is_integral(build->attrs[layer_attr_index(build->kind, ATTR_DTYPE)].dtype))
+    if (build->status != INSITU_OK ||
+        !dtype_is_integral(build->draft.attrs[layer_attr_index(build->draft.kind, ATTR_DTYPE)].dtype))
         return;
     bool is_float = number.kind == INSITU_NUMBER_FLOAT;
     if (number.kind == INSITU_NUMBER_EXPRESSION)

@@ -27,16 +27,14 @@ MUST_CHECK insitu_status builder_symbol(insitu_network *network, const char *nam
                                         int64_t max, sym *out, insitu_diag *diag);
 
 /* ---- one layer ---- */
-enum { MAX_LAYER_LISTS = 5 };
 typedef struct layer_build {
     insitu_network *network;
-    layer_kind kind;
+    layer_draft draft;
     const char *function; /* the public one */
     insitu_diag *diag;
     insitu_status status; /* of the first thing that went wrong */
     tensor_id *operands;
     uint32_t operand_count, operand_capacity;
-    attr attrs[ATTR_ID_COUNT]; /* as in the layer's row of attrs.def */
     sym lists[MAX_LAYER_LISTS][MAX_RANK];
     uint32_t list_count;
 } layer_build;

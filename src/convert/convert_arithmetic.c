@@ -104,9 +104,9 @@ static insitu_status emit_scaled_sum(converter *c, operand a, operand b, sym fac
     }
     TRY(emit_operand(c, a, type, &shape, &operands[0]));
     TRY(emit_operand(c, b, type, &shape, &operands[1]));
-    draft sum = draft_of(LAYER_BINARY);
-    draft_attr(&sum, ATTR_OP, attr_of_op(OP_ADD));
-    draft_attr(&sum, ATTR_SCALAR, attr_of_sym(plain_number(c, factor, type)));
+    layer_draft sum = draft_of(LAYER_BINARY);
+    draft_op(&sum, OP_ADD);
+    draft_sym(&sum, ATTR_SCALAR, plain_number(c, factor, type));
     return emit(c, &sum, operands, 2, out);
 }
 

@@ -20,8 +20,8 @@ insitu_status emit_read(converter *c, tensor_id x, int64_t min, int64_t max, sym
         snprintf(name, sizeof(name), "u%u", number++);
     } while (sym_find_symbol(c->pool, name) != NONE);
     *out = sym_of_symbol(c->pool, sym_add_symbol(c->pool, name, SYM_KIND_INT, min, max));
-    draft item = draft_of(LAYER_ITEM);
-    draft_attr(&item, ATTR_SYMBOL, attr_of_sym(*out));
+    layer_draft item = draft_of(LAYER_ITEM);
+    draft_sym(&item, ATTR_SYMBOL, *out);
     return emit(c, &item, &x, 1, NULL);
 }
 

@@ -12,8 +12,8 @@ static dtype whole_of(dtype part) {
 insitu_status emit_bitcast(converter *c, tensor_id x, dtype type, tensor_id *out) {
     *out = x;
     if (dtype_of(c, x) == type) return INSITU_OK;
-    draft bitcast = draft_of(LAYER_BITCAST);
-    draft_attr(&bitcast, ATTR_DTYPE, attr_of_dtype(type));
+    layer_draft bitcast = draft_of(LAYER_BITCAST);
+    draft_dtype(&bitcast, type);
     return emit_on(c, &bitcast, x, out);
 }
 

@@ -165,7 +165,7 @@ insitu_status convert_flip(converter *c, int32_t param) {
         items[i] = sym_int(c->pool, dim);
     }
     if (count && rank_of(c, x)) {
-        draft flip = draft_of(LAYER_FLIP);
+        layer_draft flip = draft_of(LAYER_FLIP);
         draft_list(&flip, ATTR_DIMS, items, count);
         TRY(emit_on(c, &flip, x, &x));
     }
@@ -209,11 +209,11 @@ static insitu_status finish_pad(converter *c, op_kind op) {
         pads = pads || !sym_same(added[0], zero) || !sym_same(added[1], zero);
     }
     if (pads) {
-        draft layer = draft_of(LAYER_PAD);
+        layer_draft layer = draft_of(LAYER_PAD);
         draft_list(&layer, ATTR_BEFORE, before, rank);
         draft_list(&layer, ATTR_AFTER, after, rank);
-        draft_attr(&layer, ATTR_OP, attr_of_op(op));
-        if (op == OP_CONSTANT_PAD) draft_attr(&layer, ATTR_VALUE, attr_of_sym(value));
+        draft_op(&layer, op);
+        if (op == OP_CONSTANT_PAD) draft_sym(&layer, ATTR_VALUE, value);
         TRY(emit_on(c, &layer, x, &x));
     }
     set_only_result(c, x);
@@ -245,9 +245,9 @@ insitu_status convert_triangle(converter *c, int32_t param) {
     sym diagonal;
     TRY(take_tensor(c, "self", &x));
     TRY(take_sym_or(c, "diagonal", sym_int(c->pool, 0), &diagonal));
-    draft triangle = draft_of(LAYER_TRIANGLE);
-    draft_attr(&triangle, ATTR_OFFSET, attr_of_sym(diagonal));
-    draft_attr(&triangle, ATTR_OP, attr_of_op((op_kind)param));
+    layer_draft triangle = draft_of(LAYER_TRIANGLE);
+    draft_sym(&triangle, ATTR_OFFSET, diagonal);
+    draft_op(&triangle, (op_kind)param);
     TRY(emit_on(c, &triangle, x, &result));
     set_only_result(c, result);
     return INSITU_OK;

@@ -77,8 +77,8 @@ insitu_status convert_fill_like(converter *c, int32_t param) {
 
 static insitu_status finish_empty(converter *c, dtype type, const shape *shape) {
     tensor_id result;
-    draft empty = draft_of(LAYER_EMPTY);
-    draft_attr(&empty, ATTR_DTYPE, attr_of_dtype(type));
+    layer_draft empty = draft_of(LAYER_EMPTY);
+    draft_dtype(&empty, type);
     draft_list(&empty, ATTR_SIZES, shape->sizes, shape->rank);
     TRY(emit(c, &empty, NULL, 0, &result));
     set_only_result(c, result);

@@ -39,9 +39,9 @@ static insitu_status emit_index(converter *c, tensor_id x, const tensor_id *indi
                                 bool wrap, tensor_id *out) {
     tensor_id operands[1 + MAX_RANK] = {x};
     for (uint32_t i = 0; i < count; i++) operands[1 + i] = indices[i];
-    draft index = draft_of(LAYER_INDEX);
+    layer_draft index = draft_of(LAYER_INDEX);
     draft_list(&index, ATTR_DIMS, dims, count);
-    draft_flag(c, &index, ATTR_WRAP, wrap);
+    draft_flag(c->pool, &index, ATTR_WRAP, wrap);
     return emit(c, &index, operands, 1 + count, out);
 }
 
@@ -98,8 +98,8 @@ insitu_status convert_gather(converter *c, int32_t param) {
     TRY(take_tensor(c, "index", &index));
     TRY(emit_at_least_1d(c, x, &operands[0]));
     TRY(emit_at_least_1d(c, index, &operands[1]));
-    draft gather = draft_of(LAYER_GATHER);
-    draft_int(c, &gather, ATTR_DIM, dim);
+    layer_draft gather = draft_of(LAYER_GATHER);
+    draft_int(c->pool, &gather, ATTR_DIM, dim);
     TRY(emit(c, &gather, operands, 2, &result));
     if (rank_of(c, index) == 0) TRY(emit_squeeze(c, result, 0, &result));
     set_only_result(c, result);
@@ -130,8 +130,8 @@ insitu_status convert_take_along(converter *c, int32_t param) {
         flat.sizes[0] = shape_numel(c->pool, &tensor_of(c, index)->shape);
         TRY(emit_reshape(c, index, &flat, &operands[1]));
     }
-    draft gather = draft_of(LAYER_GATHER);
-    draft_int(c, &gather, ATTR_DIM, dim);
+    layer_draft gather = draft_of(LAYER_GATHER);
+    draft_int(c->pool, &gather, ATTR_DIM, dim);
     TRY(emit(c, &gather, operands, 2, &result));
     set_only_result(c, result);
     return INSITU_OK;

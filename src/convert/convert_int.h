@@ -90,20 +90,10 @@ static inline bool is_int_constant(const converter *c, sym value, int64_t number
     return sym_constant(c->pool, value, &constant) && constant == number;
 }
 
-typedef struct draft { /* a layer to be added */
-    layer_kind kind;
-    attr attrs[ATTR_ID_COUNT];
-} draft;
-draft draft_of(layer_kind kind);
-void draft_attr(draft *draft, attr_id id, attr value);
-void draft_int(converter *c, draft *draft, attr_id id, int64_t value);
-void draft_flag(converter *c, draft *draft, attr_id id, bool value);
-void draft_float(converter *c, draft *draft, attr_id id, double value);
-void draft_list(draft *draft, attr_id id, const sym *items, uint32_t count);
 /* Adds the layer, named after the node. Refused operands: UNSUPPORTED (dtypes), FORMAT (sizes). */
-MUST_CHECK insitu_status emit(converter *c, const draft *draft, const tensor_id *operands, uint32_t operand_count,
+MUST_CHECK insitu_status emit(converter *c, const layer_draft *draft, const tensor_id *operands, uint32_t operand_count,
                               tensor_id *out_results);
-MUST_CHECK insitu_status emit_on(converter *c, const draft *draft, tensor_id x, tensor_id *out);
+MUST_CHECK insitu_status emit_on(converter *c, const layer_draft *draft, tensor_id x, tensor_id *out);
 /* The layer that makes a tensor; NULL: an input or the like, or a result of a node that was refused. */
 const layer *made_by(const converter *c, tensor_id x);
 /* These give x itself where nothing would change. */

@@ -59,10 +59,10 @@ static insitu_status emit_embedded(converter *c, tensor_id source, const shape *
                                    int64_t offset, tensor_id *out) {
     tensor_id operands[2] = {NO_TENSOR, source};
     TRY(emit_fill(c, dtype_of(c, source), whole, sym_int(c->pool, 0), &operands[0]));
-    draft update = draft_of(LAYER_DIAGONAL_UPDATE);
-    draft_int(c, &update, ATTR_DIM1, dim1);
-    draft_int(c, &update, ATTR_DIM2, dim2);
-    draft_int(c, &update, ATTR_OFFSET, offset);
+    layer_draft update = draft_of(LAYER_DIAGONAL_UPDATE);
+    draft_int(c->pool, &update, ATTR_DIM1, dim1);
+    draft_int(c->pool, &update, ATTR_DIM2, dim2);
+    draft_int(c->pool, &update, ATTR_OFFSET, offset);
     return emit(c, &update, operands, 2, out);
 }
 
@@ -225,7 +225,7 @@ insitu_status convert_rot90(converter *c, int32_t param) {
     for (uint32_t i = 0; i < 2; i++) { /* the second is flipped before a turn, the first after three or half a turn */
         if (!(turns == 2 || (turns == 1 && i == 1) || (turns == 3 && i == 0))) continue;
         sym dim = sym_int(c->pool, at[i]);
-        draft flip = draft_of(LAYER_FLIP);
+        layer_draft flip = draft_of(LAYER_FLIP);
         draft_list(&flip, ATTR_DIMS, &dim, 1);
         TRY(emit_on(c, &flip, x, &x));
     }

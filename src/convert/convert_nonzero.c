@@ -18,7 +18,7 @@ static insitu_status emit_count(converter *c, tensor_id flat, sym number) {
 
 /* The places in row-major order of what isn't zero in x: i64[size dim of the node's result]. */
 static insitu_status emit_places(converter *c, tensor_id x, uint32_t dim, tensor_id *out) {
-    tensor_id flat, sorted[2];
+    tensor_id flat, sorted[MAX_RESULTS];
     const graph_value *result = graph_value_of(c->graph, c->node->results[0]);
     if (result->kind != VALUE_TENSOR || dim >= result->type.shape.rank)
         return convert_fail(c, INSITU_FORMAT, "its result has not the rank that it gives");
@@ -33,9 +33,9 @@ static insitu_status emit_places(converter *c, tensor_id x, uint32_t dim, tensor
     TRY(emit_cast(c, x, DTYPE_BOOL, &flat));
     TRY(emit_reshape(c, flat, &line, &flat));
     TRY(emit_count(c, flat, number));
-    draft sort = draft_of(LAYER_SORT);
-    draft_flag(c, &sort, ATTR_DESCENDING, true);
-    draft_int(c, &sort, ATTR_DIM, 0);
+    layer_draft sort = draft_of(LAYER_SORT);
+    draft_flag(c->pool, &sort, ATTR_DESCENDING, true);
+    draft_int(c->pool, &sort, ATTR_DIM, 0);
     TRY(emit_on(c, &sort, flat, sorted));
     TRY(emit_slice(c, sorted[1], 0, sym_int(c->pool, 0), number, 1, out));
     if (counted && counted->places.index == NONE) *counted = (counted_mask){.mask = x, .places = *out};

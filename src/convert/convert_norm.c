@@ -13,9 +13,9 @@ insitu_status convert_softmax(converter *c, int32_t param) {
     TRY(take_dtype(c, "dtype", widen ? DTYPE_F32 : dtype_of(c, x), &type));
     TRY(emit_cast(c, x, type, &x));
     TRY(emit_at_least_1d(c, x, &lifted));
-    draft softmax = draft_of(LAYER_SOFTMAX);
-    draft_int(c, &softmax, ATTR_DIM, dim);
-    draft_flag(c, &softmax, ATTR_LOG, param != 0);
+    layer_draft softmax = draft_of(LAYER_SOFTMAX);
+    draft_int(c->pool, &softmax, ATTR_DIM, dim);
+    draft_flag(c->pool, &softmax, ATTR_LOG, param != 0);
     TRY(emit_on(c, &softmax, lifted, &result));
     if (rank_of(c, x) == 0) TRY(emit_squeeze(c, result, 0, &result));
     set_only_result(c, result);
@@ -24,9 +24,9 @@ insitu_status convert_softmax(converter *c, int32_t param) {
 
 static insitu_status emit_norm(converter *c, layer_kind kind, const tensor_id *operands, uint32_t operand_count,
                                uint32_t count, sym eps, tensor_id *out) {
-    draft norm = draft_of(kind);
-    draft_int(c, &norm, ATTR_COUNT, count);
-    draft_attr(&norm, ATTR_EPS, attr_of_sym(eps));
+    layer_draft norm = draft_of(kind);
+    draft_int(c->pool, &norm, ATTR_COUNT, count);
+    draft_sym(&norm, ATTR_EPS, eps);
     return emit(c, &norm, operands, operand_count, out);
 }
 

@@ -52,7 +52,7 @@ insitu_status convert_reduce(converter *c, int32_t param) {
 
 /* max.dim, min.dim: values and indices */
 insitu_status convert_reduce_index(converter *c, int32_t param) {
-    tensor_id x, results[2];
+    tensor_id x, results[MAX_RESULTS];
     uint32_t dim;
     bool keepdim;
     TRY(take_tensor(c, "self", &x));
@@ -60,10 +60,10 @@ insitu_status convert_reduce_index(converter *c, int32_t param) {
     TRY(take_flag(c, "keepdim", false, &keepdim));
     if (rank_of(c, x) == 0) keepdim = false;
     TRY(emit_at_least_1d(c, x, &x));
-    draft reduce = draft_of(LAYER_REDUCE_INDEX);
-    draft_int(c, &reduce, ATTR_DIM, dim);
-    draft_flag(c, &reduce, ATTR_KEEPDIM, keepdim);
-    draft_attr(&reduce, ATTR_OP, attr_of_op((op_kind)param));
+    layer_draft reduce = draft_of(LAYER_REDUCE_INDEX);
+    draft_int(c->pool, &reduce, ATTR_DIM, dim);
+    draft_flag(c->pool, &reduce, ATTR_KEEPDIM, keepdim);
+    draft_op(&reduce, (op_kind)param);
     TRY(emit_on(c, &reduce, x, results));
     set_result(c, 0, results[0]);
     set_result(c, 1, results[1]);
@@ -161,11 +161,11 @@ static insitu_status emit_variance(converter *c, tensor_id x, uint32_t axes, boo
     for (uint32_t i = 0; i < rank_of(c, x); i++) {
         if ((axes >> i) & 1) items[count++] = sym_int(c->pool, i);
     }
-    draft reduce = draft_of(LAYER_REDUCE);
+    layer_draft reduce = draft_of(LAYER_REDUCE);
     draft_list(&reduce, ATTR_AXES, items, count);
-    draft_float(c, &reduce, ATTR_CORRECTION, correction);
-    draft_flag(c, &reduce, ATTR_KEEPDIM, keepdim);
-    draft_attr(&reduce, ATTR_OP, attr_of_op(OP_VAR));
+    draft_float(c->pool, &reduce, ATTR_CORRECTION, correction);
+    draft_flag(c->pool, &reduce, ATTR_KEEPDIM, keepdim);
+    draft_op(&reduce, OP_VAR);
     return emit_on(c, &reduce, x, out);
 }
 
@@ -253,9 +253,9 @@ insitu_status convert_logsumexp(converter *c, int32_t param) {
 }
 
 static insitu_status emit_scan(converter *c, op_kind op, tensor_id x, uint32_t dim, tensor_id *out) {
-    draft scan = draft_of(LAYER_SCAN);
-    draft_int(c, &scan, ATTR_DIM, dim);
-    draft_attr(&scan, ATTR_OP, attr_of_op(op));
+    layer_draft scan = draft_of(LAYER_SCAN);
+    draft_int(c->pool, &scan, ATTR_DIM, dim);
+    draft_op(&scan, op);
     return emit_on(c, &scan, x, out);
 }
 

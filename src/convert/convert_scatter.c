@@ -14,9 +14,9 @@ typedef struct index_write { /* r = x with x[indices] = source, or += */
 static insitu_status part_shape(converter *c, tensor_id x, const index_write *write, shape *out) {
     tensor_id operands[1 + MAX_RANK] = {x};
     for (uint32_t i = 0; i < write->count; i++) operands[1 + i] = write->indices[i];
-    draft index = draft_of(LAYER_INDEX);
+    layer_draft index = draft_of(LAYER_INDEX);
     draft_list(&index, ATTR_DIMS, write->dims, write->count);
-    draft_flag(c, &index, ATTR_WRAP, write->wrap);
+    draft_flag(c->pool, &index, ATTR_WRAP, write->wrap);
     inferred type;
     insitu_diag inner;
     insitu_diag_init(&inner);
@@ -39,10 +39,10 @@ static insitu_status emit_index_update(converter *c, tensor_id x, tensor_id sour
         TRY(emit_bitcast(c, operands[i], DTYPE_U8, &operands[i]));
     }
     for (uint32_t i = 0; i < write->count; i++) operands[2 + i] = write->indices[i];
-    draft update = draft_of(LAYER_INDEX_UPDATE);
-    draft_flag(c, &update, ATTR_ACCUMULATE, write->accumulate);
+    layer_draft update = draft_of(LAYER_INDEX_UPDATE);
+    draft_flag(c->pool, &update, ATTR_ACCUMULATE, write->accumulate);
     draft_list(&update, ATTR_DIMS, write->dims, write->count);
-    draft_flag(c, &update, ATTR_WRAP, write->wrap);
+    draft_flag(c->pool, &update, ATTR_WRAP, write->wrap);
     TRY(emit(c, &update, operands, 2 + write->count, out));
     return is_complex ? emit_whole(c, *out, out) : emit_bitcast(c, *out, type, out);
 }
@@ -197,9 +197,9 @@ static insitu_status take_scattering(converter *c, scattering *out) {
 static insitu_status emit_scatter(converter *c, const scattering *at, tensor_id x, tensor_id source, op_kind op,
                                   tensor_id *out) {
     tensor_id operands[3] = {x, source, at->index};
-    draft scatter = draft_of(LAYER_SCATTER_UPDATE);
-    draft_int(c, &scatter, ATTR_DIM, at->dim);
-    draft_attr(&scatter, ATTR_OP, attr_of_op(op));
+    layer_draft scatter = draft_of(LAYER_SCATTER_UPDATE);
+    draft_int(c->pool, &scatter, ATTR_DIM, at->dim);
+    draft_op(&scatter, op);
     return emit(c, &scatter, operands, 3, out);
 }
 

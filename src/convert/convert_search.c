@@ -120,9 +120,9 @@ insitu_status convert_histc(converter *c, int32_t param) {
     shape row = {.rank = 1, .sizes = {sym_int(c->pool, bins)}};
     TRY(emit_fill(c, DTYPE_I64, &row, sym_int(c->pool, 0), &result));
     tensor_id operands[3] = {result, inside, bin};
-    draft scatter = draft_of(LAYER_SCATTER_UPDATE);
-    draft_int(c, &scatter, ATTR_DIM, 0);
-    draft_attr(&scatter, ATTR_OP, attr_of_op(OP_UPDATE_ADD));
+    layer_draft scatter = draft_of(LAYER_SCATTER_UPDATE);
+    draft_int(c->pool, &scatter, ATTR_DIM, 0);
+    draft_op(&scatter, OP_UPDATE_ADD);
     TRY(emit(c, &scatter, operands, 3, &result));
     return finish_wide(c, result, type);
 }

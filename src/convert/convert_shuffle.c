@@ -94,10 +94,10 @@ static insitu_status take_window(converter *c, window *out) {
 /* The windows along a dimension as a new last dimension. */
 static insitu_status emit_windows(converter *c, tensor_id x, const window *at, uint32_t k, tensor_id *out) {
     int64_t reach = (at->kernel[k] - 1) * at->dilation[k] + 1;
-    draft unfold = draft_of(LAYER_UNFOLD);
-    draft_int(c, &unfold, ATTR_DIM, 2 + k);
-    draft_int(c, &unfold, ATTR_SIZE, reach);
-    draft_int(c, &unfold, ATTR_STEP, at->stride[k]);
+    layer_draft unfold = draft_of(LAYER_UNFOLD);
+    draft_int(c->pool, &unfold, ATTR_DIM, 2 + k);
+    draft_int(c->pool, &unfold, ATTR_SIZE, reach);
+    draft_int(c->pool, &unfold, ATTR_STEP, at->stride[k]);
     TRY(emit_on(c, &unfold, x, out));
     return emit_slice(c, *out, rank_of(c, *out) - 1, sym_int(c->pool, 0), sym_int(c->pool, reach), at->dilation[k],
                       out);
@@ -116,11 +116,11 @@ insitu_status convert_im2col(converter *c, int32_t param) {
     if (rank_of(c, x) != 4) return convert_fail(c, INSITU_FORMAT, "a tensor of rank %u", rank_of(c, x));
     for (uint32_t k = 0; k < 2; k++) before[2 + k] = sym_int(c->pool, at.padding[k]);
     if (at.padding[0] || at.padding[1]) {
-        draft pad = draft_of(LAYER_PAD);
+        layer_draft pad = draft_of(LAYER_PAD);
         draft_list(&pad, ATTR_BEFORE, before, 4);
         draft_list(&pad, ATTR_AFTER, before, 4);
-        draft_attr(&pad, ATTR_OP, attr_of_op(OP_CONSTANT_PAD));
-        draft_attr(&pad, ATTR_VALUE, attr_of_sym(zero));
+        draft_op(&pad, OP_CONSTANT_PAD);
+        draft_sym(&pad, ATTR_VALUE, zero);
         TRY(emit_on(c, &pad, x, &x));
     }
     for (uint32_t k = 0; k < 2; k++) TRY(emit_windows(c, x, &at, k, &x));

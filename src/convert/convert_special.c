@@ -16,9 +16,9 @@ static insitu_status emit_sign_bit(converter *c, tensor_id x, tensor_id *out) {
     dtype type = dtype_of(c, x);
     *out = x;
     if (dtype_is_float(type)) {
-        draft bits = draft_of(LAYER_BITCAST);
+        layer_draft bits = draft_of(LAYER_BITCAST);
         uint32_t size = dtype_size(type);
-        draft_attr(&bits, ATTR_DTYPE, attr_of_dtype(size == 2 ? DTYPE_I16 : size == 4 ? DTYPE_I32 : DTYPE_I64));
+        draft_dtype(&bits, size == 2 ? DTYPE_I16 : size == 4 ? DTYPE_I32 : DTYPE_I64);
         if (rank_of(c, x) == 0) {
             TRY(emit_unsqueeze(c, x, 0, out));
             TRY(emit_on(c, &bits, *out, out));

@@ -13,11 +13,11 @@ insitu_status emit_slice_update(converter *c, tensor_id x, tensor_id source, uin
         *out = x;
         return INSITU_OK;
     }
-    draft update = draft_of(LAYER_SLICE_UPDATE);
-    draft_int(c, &update, ATTR_DIM, dim);
-    draft_attr(&update, ATTR_START, attr_of_sym(start));
-    draft_attr(&update, ATTR_END, attr_of_sym(end));
-    draft_int(c, &update, ATTR_STEP, step);
+    layer_draft update = draft_of(LAYER_SLICE_UPDATE);
+    draft_int(c->pool, &update, ATTR_DIM, dim);
+    draft_sym(&update, ATTR_START, start);
+    draft_sym(&update, ATTR_END, end);
+    draft_int(c->pool, &update, ATTR_STEP, step);
     return emit(c, &update, operands, 2, out);
 }
 
@@ -112,10 +112,10 @@ insitu_status convert_diagonal_scatter(converter *c, int32_t param) {
     TRY(take_dim(c, "dim1", 0, rank_of(c, operands[0]), &dim1));
     TRY(take_dim(c, "dim2", 1, rank_of(c, operands[0]), &dim2));
     TRY(emit_cast(c, operands[1], dtype_of(c, operands[0]), &operands[1]));
-    draft update = draft_of(LAYER_DIAGONAL_UPDATE);
-    draft_int(c, &update, ATTR_DIM1, dim1);
-    draft_int(c, &update, ATTR_DIM2, dim2);
-    draft_int(c, &update, ATTR_OFFSET, offset);
+    layer_draft update = draft_of(LAYER_DIAGONAL_UPDATE);
+    draft_int(c->pool, &update, ATTR_DIM1, dim1);
+    draft_int(c->pool, &update, ATTR_DIM2, dim2);
+    draft_int(c->pool, &update, ATTR_OFFSET, offset);
     TRY(emit(c, &update, operands, 2, &result));
     set_only_result(c, result);
     return INSITU_OK;

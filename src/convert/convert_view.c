@@ -208,10 +208,10 @@ insitu_status convert_expand(converter *c, int32_t param) {
 }
 
 insitu_status emit_diagonal(converter *c, tensor_id x, uint32_t dim1, uint32_t dim2, int64_t offset, tensor_id *out) {
-    draft diagonal = draft_of(LAYER_DIAGONAL);
-    draft_int(c, &diagonal, ATTR_DIM1, dim1);
-    draft_int(c, &diagonal, ATTR_DIM2, dim2);
-    draft_int(c, &diagonal, ATTR_OFFSET, offset);
+    layer_draft diagonal = draft_of(LAYER_DIAGONAL);
+    draft_int(c->pool, &diagonal, ATTR_DIM1, dim1);
+    draft_int(c->pool, &diagonal, ATTR_DIM2, dim2);
+    draft_int(c->pool, &diagonal, ATTR_OFFSET, offset);
     return emit_on(c, &diagonal, x, out);
 }
 
@@ -239,10 +239,10 @@ insitu_status convert_unfold(converter *c, int32_t param) {
     TRY(take_dim(c, "dimension", 0, rank_of(c, x), &dim));
     TRY(take_int(c, "size", 1, &size));
     TRY(take_int(c, "step", 1, &step));
-    draft unfold = draft_of(LAYER_UNFOLD);
-    draft_int(c, &unfold, ATTR_DIM, dim);
-    draft_int(c, &unfold, ATTR_SIZE, size);
-    draft_int(c, &unfold, ATTR_STEP, step);
+    layer_draft unfold = draft_of(LAYER_UNFOLD);
+    draft_int(c->pool, &unfold, ATTR_DIM, dim);
+    draft_int(c->pool, &unfold, ATTR_SIZE, size);
+    draft_int(c->pool, &unfold, ATTR_STEP, step);
     bool number = rank_of(c, x) == 0;
     TRY(emit_at_least_1d(c, x, &x));
     TRY(emit_on(c, &unfold, x, &result));

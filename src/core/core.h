@@ -240,6 +240,40 @@ typedef struct layer_info {
     const attr_row *attrs; /* attr_count rows, sorted by attribute name */
     uint32_t attr_count;
 } layer_info;
+/* Widths of arrays on the stack, counted from the tables: members are one byte longer than what they count. */
+union widest_results {
+#define LAYER(id, name, min_operands, max_operands, results, traits) char id[1 + (results)];
+#include "core/layers.def"
+#undef LAYER
+};
+enum attr_is_list {
+#define ATTR_NAME(id, name, kind) ATTR_IS_LIST_##id = (kind) == ATTR_KIND_SYMS,
+#include "core/attrs.def"
+#undef ATTR_NAME
+};
+union widest_attrs {
+#define ATTR(id) +1
+#define OPTIONAL(id) +1
+#define ATTRS(layer, rows) char layer[1 rows];
+#include "core/attrs.def"
+#undef ATTRS
+#undef OPTIONAL
+#undef ATTR
+};
+union most_lists {
+#define ATTR(id) +ATTR_IS_LIST_##id
+#define OPTIONAL(id) +ATTR_IS_LIST_##id
+#define ATTRS(layer, rows) char layer[1 rows];
+#include "core/attrs.def"
+#undef ATTRS
+#undef OPTIONAL
+#undef ATTR
+};
+enum { /* of any layer */
+       MAX_RESULTS = sizeof(union widest_results) - 1,
+       MAX_LAYER_ATTRS = sizeof(union widest_attrs) - 1,
+       MAX_LAYER_LISTS = sizeof(union most_lists) - 1 /* attributes that are lists */
+};
 const layer_info *layer_info_of(layer_kind kind);
 static inline bool kind_has(layer_kind kind, uint32_t traits) { return (layer_info_of(kind)->traits & traits) != 0; }
 bool layer_parse_kind(const char *name, layer_kind *out);

@@ -194,8 +194,9 @@ insitu_status network_require(network *network, sym condition, const char *messa
 }
 
 /* Attributes with their lists copied. */
-insitu_status network_copy_attrs(network *network, layer_kind kind, const attr *attrs, attr **out_attrs) {
-    uint32_t count = layer_info_of(kind)->attr_count;
+insitu_status network_copy_attrs(network *network, const layer_draft *draft, attr **out_attrs) {
+    const attr *attrs = draft->attrs;
+    uint32_t count = layer_info_of(draft->kind)->attr_count;
     TRY(arena_array(&network->arena, count, sizeof(attr), out_attrs));
     for (uint32_t i = 0; i < count; i++) {
         (*out_attrs)[i] = attrs[i];
@@ -208,17 +209,17 @@ insitu_status network_copy_attrs(network *network, layer_kind kind, const attr *
     return INSITU_OK;
 }
 
-insitu_status network_add_layer(network *network, layer_kind kind, const tensor_id *operands, uint32_t operand_count,
-                                const attr *attrs, const char *name, const char *source, tensor_id *out_results,
+insitu_status network_add_layer(network *network, const layer_draft *draft, const tensor_id *operands,
+                                uint32_t operand_count, const char *name, const char *source, tensor_id *out_results,
                                 insitu_diag *diag) {
-    const layer_info *info = layer_info_of(kind);
+    const layer_info *info = layer_info_of(draft->kind);
     for (uint32_t i = 0; i < info->results; i++) out_results[i] = NO_TENSOR;
     if (network->layer_count >= MAX_NODES) FAIL(diag, INSITU_UNSUPPORTED, "the network has over %d layers", MAX_NODES);
-    inferred types[2];
-    TRY(network_infer(network, kind, operands, operand_count, attrs, types, diag));
+    inferred types[MAX_RESULTS];
+    TRY(network_infer(network, draft->kind, operands, operand_count, draft->attrs, types, diag));
     if (!name[0]) name = info->name;
-    layer added = {.kind = kind, .operand_count = operand_count, .result_count = info->results};
-    TRY(network_copy_attrs(network, kind, attrs, &added.attrs));
+    layer added = {.kind = draft->kind, .operand_count = operand_count, .result_count = info->results};
+    TRY(network_copy_attrs(network, draft, &added.attrs));
     TRY(arena_string(&network->arena, name, strlen(name), &added.name));
     TRY(arena_string(&network->arena, source, strlen(source), &added.source));
     if (operand_count) {

@@ -34,9 +34,8 @@ insitu_status network_view_idle_updates(network *network, insitu_diag *diag) {
         const layer *update = network_layer_of(network, network->order[i]);
         if (!is_idle(network, update)) continue;
         const tensor_id x = update->operands[0];
-        const shape *shape = &network_tensor_of(network, x)->shape;
-        const attr sizes = attr_of_list(shape->sizes, shape->rank);
-        TRY(network_redefine(network, network->order[i], LAYER_RESHAPE, &x, 1, &sizes, diag));
+        const layer_draft view = draft_sized(LAYER_RESHAPE, &network_tensor_of(network, x)->shape);
+        TRY(network_redefine(network, network->order[i], &view, &x, 1, diag));
     }
     return INSITU_OK;
 }

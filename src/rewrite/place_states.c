@@ -63,8 +63,8 @@ static insitu_status make_zeros(network *network, const network_state *state, in
     *constant = (network_constant){
         .tensor = zero, .record = network->record_count - 1, .offset = sym_int(&network->symbols, 0)};
     shape_dense_strides(&network->symbols, &one, constant->strides);
-    const attr sizes = attr_of_list(type.shape.sizes, type.shape.rank);
-    TRY(network_add_layer(network, LAYER_EXPAND, &zero, 1, &sizes, type.name, "", &view, diag));
+    const layer_draft repeated = draft_sized(LAYER_EXPAND, &type.shape);
+    TRY(network_add_layer(network, &repeated, &zero, 1, type.name, "", &view, diag));
     network_move_added(network, network->order_count - 1, 0);
     network_tensor *tensor = &network->tensors[state->tensor.index];
     tensor->role = TENSOR_RESULT;
