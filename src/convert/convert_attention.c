@@ -58,8 +58,7 @@ static insitu_status take_scale(converter *c, tensor_id q, sym *out) {
     return INSITU_OK;
 }
 
-insitu_status convert_attention(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_attention(converter *c) {
     tensor_id operands[4], result;
     double dropout;
     sym scale;

@@ -41,8 +41,7 @@ static insitu_status emit_blend(converter *c, tensor_id running, tensor_id batch
 
 /* Results: normalised, batch mean, 1 / sqrt(batch variance + eps), new running mean, new running variance (the last two
  * where the operator has running statistics). */
-insitu_status convert_batch_norm_training(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_batch_norm_training(converter *c) {
     tensor_id x, running_mean = NO_TENSOR, running_variance = NO_TENSOR, result;
     sym eps, momentum;
     batch batch;

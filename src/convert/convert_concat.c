@@ -27,8 +27,7 @@ insitu_status take_parts(converter *c, tensor_id **out, uint32_t *out_count) {
 }
 
 /* One-dimensional parts of no elements are left out, whatever the rank of the others. */
-insitu_status convert_cat(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_cat(converter *c) {
     tensor_id *parts, result;
     uint32_t count, kept = 0, dim;
     TRY(take_parts(c, &parts, &count));
@@ -44,8 +43,7 @@ insitu_status convert_cat(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_stack(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_stack(converter *c) {
     tensor_id *parts, result;
     uint32_t count, dim;
     TRY(take_parts(c, &parts, &count));
@@ -74,14 +72,14 @@ static insitu_status repeat_dim(converter *c, tensor_id x, uint32_t dim, sym tim
 }
 
 /* repeat: at least as many numbers as dimensions; tile: missing ones are 1 */
-insitu_status convert_repeat(converter *c, int32_t param) {
+insitu_status convert_repeat(converter *c) {
     tensor_id x;
     sym times[MAX_RANK];
     uint32_t count;
     TRY(take_tensor(c, "self", &x));
-    TRY(take_syms(c, param ? "dims" : "repeats", times, &count));
+    TRY(take_syms(c, c->param ? "dims" : "repeats", times, &count));
     uint32_t rank = rank_of(c, x);
-    if (count < rank && !param) return convert_fail(c, INSITU_FORMAT, "fewer repeats than dimensions");
+    if (count < rank && !c->param) return convert_fail(c, INSITU_FORMAT, "fewer repeats than dimensions");
     shape lifted = {.rank = count > rank ? count : rank};
     for (uint32_t i = 0; i < lifted.rank; i++) {
         lifted.sizes[i] = i < lifted.rank - rank ? sym_int(c->pool, 1) : size_of(c, x, i - (lifted.rank - rank));
@@ -92,8 +90,7 @@ insitu_status convert_repeat(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_repeat_interleave(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_repeat_interleave(converter *c) {
     tensor_id x, result;
     sym times;
     uint32_t dim = 0;
@@ -125,8 +122,7 @@ static insitu_status roll_dim(converter *c, tensor_id x, uint32_t dim, sym shift
     return emit_concat(c, parts, 2, dim, out);
 }
 
-insitu_status convert_roll(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_roll(converter *c) {
     tensor_id x;
     sym shifts[MAX_RANK];
     int64_t dims[MAX_RANK];
@@ -151,8 +147,7 @@ insitu_status convert_roll(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_flip(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_flip(converter *c) {
     tensor_id x;
     int64_t dims[MAX_RANK];
     sym items[MAX_RANK];
@@ -221,10 +216,9 @@ static insitu_status finish_pad(converter *c, op_kind op) {
 }
 
 /* constant_pad_nd, reflection_padNd, replication_padNd */
-insitu_status convert_pad_as(converter *c, int32_t param) { return finish_pad(c, (op_kind)param); }
+insitu_status convert_pad_as(converter *c) { return finish_pad(c, (op_kind)c->param); }
 
-insitu_status convert_pad(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_pad(converter *c) {
     static const struct {
         const char *name;
         op_kind op;
@@ -240,14 +234,14 @@ insitu_status convert_pad(converter *c, int32_t param) {
 }
 
 /* tril, triu */
-insitu_status convert_triangle(converter *c, int32_t param) {
+insitu_status convert_triangle(converter *c) {
     tensor_id x, result;
     sym diagonal;
     TRY(take_tensor(c, "self", &x));
     TRY(take_sym_or(c, "diagonal", sym_int(c->pool, 0), &diagonal));
     layer_draft triangle = draft_of(LAYER_TRIANGLE);
     draft_sym(&triangle, ATTR_OFFSET, diagonal);
-    draft_op(&triangle, (op_kind)param);
+    draft_op(&triangle, (op_kind)c->param);
     TRY(emit_on(c, &triangle, x, &result));
     set_only_result(c, result);
     return INSITU_OK;

@@ -55,9 +55,9 @@ static insitu_status pad_same(converter *c, tensor_id *x, tensor_id weight, cons
 }
 
 /* conv1d, conv2d, conv3d (also with padding as a word), conv_transpose (param 1), convolution */
-insitu_status convert_conv(converter *c, int32_t param) {
+insitu_status convert_conv(converter *c) {
     tensor_id operands[3];
-    bool transposed = param != 0, added;
+    bool transposed = c->param != 0, added;
     int64_t groups;
     sym stride[MAX_RANK], padding[MAX_RANK], dilation[MAX_RANK], output_padding[MAX_RANK];
     TRY(take_tensor(c, "input", &operands[0]));
@@ -98,13 +98,13 @@ static insitu_status start_pool(converter *c, op_kind op, uint32_t spatial, tens
 }
 
 /* max_poolNd, avg_poolNd; param: spatial dimensions, negative for averages */
-insitu_status convert_pool(converter *c, int32_t param) {
-    uint32_t spatial = (uint32_t)(param < 0 ? -param : param), kernel_count;
+insitu_status convert_pool(converter *c) {
+    uint32_t spatial = (uint32_t)(c->param < 0 ? -c->param : c->param), kernel_count;
     tensor_id x;
     layer_draft pool;
     bool added, ceil_mode, count_pad;
     sym kernel[MAX_RANK], stride[MAX_RANK], padding[MAX_RANK], dilation[MAX_RANK];
-    TRY(start_pool(c, param < 0 ? OP_AVG_POOL : OP_MAX_POOL, spatial, &x, &pool, &added));
+    TRY(start_pool(c, c->param < 0 ? OP_AVG_POOL : OP_MAX_POOL, spatial, &x, &pool, &added));
     TRY(take_window(c, "kernel_size", spatial, 1, kernel));
     TRY(take_syms(c, "stride", stride, &kernel_count));
     if (kernel_count) {
@@ -167,13 +167,13 @@ static insitu_status pool_unequal(converter *c, tensor_id x, bool is_mean, uint3
 }
 
 /* adaptive_avg_poolNd, adaptive_max_poolNd; param: spatial dimensions, negative for averages */
-insitu_status convert_adaptive_pool(converter *c, int32_t param) {
-    uint32_t spatial = (uint32_t)(param < 0 ? -param : param);
+insitu_status convert_adaptive_pool(converter *c) {
+    uint32_t spatial = (uint32_t)(c->param < 0 ? -c->param : c->param);
     tensor_id x;
     layer_draft pool;
     bool added, equal = true;
     sym wanted[MAX_RANK], kernel[MAX_RANK], zeros[MAX_RANK], ones[MAX_RANK];
-    TRY(start_pool(c, param < 0 ? OP_AVG_POOL : OP_MAX_POOL, spatial, &x, &pool, &added));
+    TRY(start_pool(c, c->param < 0 ? OP_AVG_POOL : OP_MAX_POOL, spatial, &x, &pool, &added));
     TRY(take_window(c, "output_size", spatial, 1, wanted));
     for (uint32_t i = 0; i < spatial; i++) {
         int64_t size, count;
@@ -184,7 +184,7 @@ insitu_status convert_adaptive_pool(converter *c, int32_t param) {
         zeros[i] = sym_int(c->pool, 0);
         ones[i] = sym_int(c->pool, 1);
     }
-    if (!equal) return pool_unequal(c, x, param < 0, spatial, wanted, added);
+    if (!equal) return pool_unequal(c, x, c->param < 0, spatial, wanted, added);
     draft_list(&pool, ATTR_KERNEL, kernel, spatial);
     draft_list(&pool, ATTR_STRIDE, kernel, spatial);
     draft_list(&pool, ATTR_PADDING, zeros, spatial);

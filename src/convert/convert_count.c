@@ -53,8 +53,7 @@ static insitu_status emit_sums(converter *c, sym size, tensor_id index, tensor_i
 }
 
 /* How often each number from 0 to the greatest occurs, or the sum of its weights. */
-insitu_status convert_bincount(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_bincount(converter *c) {
     tensor_id x, weights, parts[2], count, wrong, result;
     sym least, size, one = sym_int(c->pool, 1);
     shape line = {.rank = 1, .sizes = {one}};
@@ -108,8 +107,7 @@ static insitu_status take_repeats(converter *c, tensor_id *out_repeats, tensor_i
 }
 
 /* repeat_interleave.Tensor: the positions */
-insitu_status convert_repeated_positions(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_repeated_positions(converter *c) {
     tensor_id repeats, total, result;
     sym size;
     TRY(take_repeats(c, &repeats, &total));
@@ -120,8 +118,7 @@ insitu_status convert_repeated_positions(converter *c, int32_t param) {
 }
 
 /* repeat_interleave.self_Tensor: of all elements, or along a dimension */
-insitu_status convert_repeat_by_tensor(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_repeat_by_tensor(converter *c) {
     tensor_id x, repeats, total, places, result;
     uint32_t dim = 0;
     sym size;

@@ -246,8 +246,7 @@ static insitu_status take_equation(converter *c, labelled *operands, uint32_t co
     return parse_labels(c, &cursor, dots, result);
 }
 
-insitu_status convert_einsum(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_einsum(converter *c) {
     tensor_id *tensors;
     labelled *operands;
     uint32_t count;

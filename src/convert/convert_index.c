@@ -50,8 +50,7 @@ insitu_status emit_index_dim(converter *c, tensor_id x, tensor_id index, uint32_
     return emit_index(c, x, &index, &dims, 1, false, out);
 }
 
-insitu_status convert_index(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index(converter *c) {
     tensor_id x, result;
     indexing at;
     TRY(take_tensor(c, "self", &x));
@@ -64,8 +63,7 @@ insitu_status convert_index(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_embedding(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_embedding(converter *c) {
     tensor_id weight, indices, result;
     TRY(take_tensor(c, "weight", &weight));
     TRY(take_tensor(c, "indices", &indices));
@@ -74,8 +72,7 @@ insitu_status convert_embedding(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_index_select(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index_select(converter *c) {
     tensor_id x, lifted, index, result;
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));
@@ -89,8 +86,7 @@ insitu_status convert_index_select(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_gather(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_gather(converter *c) {
     tensor_id x, index, operands[2], result;
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));
@@ -107,8 +103,7 @@ insitu_status convert_gather(converter *c, int32_t param) {
 }
 
 /* gather with the index broadcast to x save along dim; without a dim both are flattened */
-insitu_status convert_take_along(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_take_along(converter *c) {
     tensor_id x, index, operands[2], result;
     uint32_t dim = 0;
     TRY(take_tensor(c, "self", &x));
@@ -138,8 +133,7 @@ insitu_status convert_take_along(converter *c, int32_t param) {
 }
 
 /* take: elements of the flattened tensor, in the index's sizes */
-insitu_status convert_take(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_take(converter *c) {
     tensor_id x, index, result;
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "index", &index));

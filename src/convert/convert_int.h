@@ -1,4 +1,4 @@
-/* Graph -> network: what the converters share. convert.c walks the graph and looks each operator up in aten.def; a
+/* Graph -> network: what the converters share. convert.c walks the graph and looks each operator up in graph/operators.def; a
  * converter reads the node's arguments (convert_args.c), adds layers (convert_emit.c) and sets the node's results. */
 #ifndef CONVERT_INT_H
 #define CONVERT_INT_H
@@ -21,12 +21,13 @@ typedef struct converter {
     uint32_t *inputs;      /* network input of each graph input; NONE */
     uint32_t *states;      /* network state of each graph input; NONE */
     const graph_node *node;
+    int32_t param; /* of the node's row of operators.def */
     bool strict_bounds;
     arena scratch;    /* emptied after each node */
     char reason[256]; /* of the last UNSUPPORTED; "" where the operator as such is */
     insitu_diag *diag;
 } converter;
-typedef insitu_status (*convert_fn)(converter *c, int32_t param);
+typedef insitu_status (*convert_fn)(converter *c);
 
 /* ---- errors ---- */
 /* "aten.view.default (model.py:41): ..." */
@@ -158,6 +159,8 @@ MUST_CHECK insitu_status require_none(converter *c, tensor_id bools, const char 
 
 /* ---- results ---- */
 void set_result(converter *c, uint32_t index, tensor_id tensor);
+/* The only result: op of self (convert_unary.c). */
+MUST_CHECK insitu_status finish_unary(converter *c, op_kind op);
 static inline void set_only_result(converter *c, tensor_id tensor) { set_result(c, 0, tensor); }
 
 /* ---- helpers of several families ---- */
@@ -222,8 +225,8 @@ MUST_CHECK insitu_status emit_put_masked(converter *c, tensor_id x, tensor_id va
 MUST_CHECK insitu_status convert_inputs(converter *c);
 MUST_CHECK insitu_status convert_outputs(converter *c);
 
-#define ATEN(operator_name, function, parameter) MUST_CHECK insitu_status function(converter *c, int32_t param);
-#include "convert/aten.def"
-#undef ATEN
+#define CONVERT(function, parameter) MUST_CHECK insitu_status function(converter *c);
+#define OPERATOR(id, facts) facts
+#include "graph/operators.def"
 
 #endif

@@ -84,8 +84,7 @@ static sym number_of(const converter *c, sym result) {
     return symbol == NONE || c->read[symbol] ? result : left;
 }
 
-insitu_status convert_item(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_item(converter *c) {
     tensor_id x;
     TRY(take_tensor(c, "self", &x));
     const graph_value *result = c->node->result_count == 1 ? graph_value_of(c->graph, c->node->results[0]) : NULL;

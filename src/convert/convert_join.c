@@ -10,26 +10,26 @@ static insitu_status lift_to(converter *c, tensor_id x, uint32_t rank, tensor_id
 }
 
 /* param: 1 hstack, 2 vstack, 3 dstack, 0 column_stack */
-insitu_status convert_stack_along(converter *c, int32_t param) {
+insitu_status convert_stack_along(converter *c) {
     tensor_id *parts, result;
-    uint32_t count, dim = param == 2 ? 0 : param == 3 ? 2 : 1;
+    uint32_t count, dim = c->param == 2 ? 0 : c->param == 3 ? 2 : 1;
     TRY(take_parts(c, &parts, &count));
     for (uint32_t i = 0; i < count; i++) {
-        TRY(lift_to(c, parts[i], param ? (uint32_t)param : 1, &parts[i]));
-        if (param == 0 && rank_of(c, parts[i]) == 1) TRY(emit_unsqueeze(c, parts[i], 1, &parts[i]));
+        TRY(lift_to(c, parts[i], c->param ? (uint32_t)c->param : 1, &parts[i]));
+        if (c->param == 0 && rank_of(c, parts[i]) == 1) TRY(emit_unsqueeze(c, parts[i], 1, &parts[i]));
     }
-    if (param == 1 && rank_of(c, parts[0]) == 1) dim = 0;
+    if (c->param == 1 && rank_of(c, parts[0]) == 1) dim = 0;
     TRY(emit_concat(c, parts, count, dim, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
 /* hsplit, vsplit, dsplit into equal parts or at indices; param: the dimension, 1 standing for 0 of a vector */
-insitu_status convert_split_along(converter *c, int32_t param) {
+insitu_status convert_split_along(converter *c) {
     tensor_id x, result;
     sym at[MAX_RANK], start = sym_int(c->pool, 0), end;
     TRY(take_tensor(c, "self", &x));
-    uint32_t dim = (uint32_t)param, parts = c->node->result_count;
+    uint32_t dim = (uint32_t)c->param, parts = c->node->result_count;
     if (dim == 1 && rank_of(c, x) == 1) dim = 0;
     if (dim >= rank_of(c, x)) return convert_fail(c, INSITU_FORMAT, "a tensor of rank %u", rank_of(c, x));
     const graph_arg *list = take_arg(c, "indices");
@@ -80,8 +80,7 @@ static insitu_status embed_last(converter *c, tensor_id x, int64_t offset, int64
     return emit_embedded(c, x, &whole, dim1, dim2, offset, out);
 }
 
-insitu_status convert_diag_embed(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_diag_embed(converter *c) {
     tensor_id x, result;
     int64_t offset, dim1, dim2;
     TRY(take_tensor(c, "self", &x));
@@ -95,12 +94,12 @@ insitu_status convert_diag_embed(converter *c, int32_t param) {
 }
 
 /* diag: a vector as a diagonal, or the diagonal of a matrix; diagflat (param 1): all elements as a diagonal */
-insitu_status convert_diag(converter *c, int32_t param) {
+insitu_status convert_diag(converter *c) {
     tensor_id x, result;
     int64_t offset;
     TRY(take_tensor(c, "self", &x));
-    TRY(take_int(c, param ? "offset" : "diagonal", 0, &offset));
-    if (param) {
+    TRY(take_int(c, c->param ? "offset" : "diagonal", 0, &offset));
+    if (c->param) {
         shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
         TRY(emit_reshape(c, x, &flat, &x));
     }
@@ -114,8 +113,7 @@ insitu_status convert_diag(converter *c, int32_t param) {
 }
 
 /* The sum of a matrix's diagonal. */
-insitu_status convert_trace(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_trace(converter *c) {
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_diagonal(c, x, 0, 1, 0, &result));
@@ -126,8 +124,7 @@ insitu_status convert_trace(converter *c, int32_t param) {
 }
 
 /* eye: ones where the row is the column */
-insitu_status convert_eye(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_eye(converter *c) {
     sym rows, columns, zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
     tensor_id row, column, result;
     dtype type;
@@ -144,8 +141,7 @@ insitu_status convert_eye(converter *c, int32_t param) {
 }
 
 /* meshgrid: vector i along dimension i; with indexing "xy" the first two change places */
-insitu_status convert_meshgrid(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_meshgrid(converter *c) {
     tensor_id *parts, result;
     uint32_t count;
     bool swaps = strcmp(take_string(c, "indexing"), "xy") == 0;
@@ -166,8 +162,7 @@ insitu_status convert_meshgrid(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_broadcast_tensors(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_broadcast_tensors(converter *c) {
     tensor_id *parts, result;
     uint32_t count;
     shape whole = {0};
@@ -181,8 +176,7 @@ insitu_status convert_broadcast_tensors(converter *c, int32_t param) {
 }
 
 /* Every element of self times the whole of other: sizes are multiplied. */
-insitu_status convert_kron(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_kron(converter *c) {
     operand both[2];
     dtype type;
     tensor_id result;
@@ -211,8 +205,7 @@ insitu_status convert_kron(converter *c, int32_t param) {
 }
 
 /* k quarter turns from the first of dims towards the second */
-insitu_status convert_rot90(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_rot90(converter *c) {
     tensor_id x;
     int64_t turns, dims[MAX_RANK];
     uint32_t count, at[2];
@@ -235,8 +228,7 @@ insitu_status convert_rot90(converter *c, int32_t param) {
 }
 
 /* x[1:] - x[:-1] along dim, n times, after prepend and before append; of bools whether they differ */
-insitu_status convert_diff(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_diff(converter *c) {
     tensor_id x, extra, parts[3], first, second;
     int64_t times;
     uint32_t dim, count = 0;

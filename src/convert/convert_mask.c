@@ -108,8 +108,7 @@ insitu_status emit_put_masked(converter *c, tensor_id x, tensor_id values, const
 
 /* The elements of source, in order, where the mask is true: the k-th true place takes element k, so that a source with
  * too few is an index outside it. */
-insitu_status convert_masked_scatter(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_masked_scatter(converter *c) {
     tensor_id x, mask, source, operands[3], result;
     taken from;
     shape whole;

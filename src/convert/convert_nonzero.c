@@ -61,7 +61,7 @@ insitu_status emit_masked(converter *c, tensor_id x, tensor_id mask, uint32_t di
 }
 
 /* A row of positions for each element; param 1: the columns, a result each */
-insitu_status convert_nonzero(converter *c, int32_t param) {
+insitu_status convert_nonzero(converter *c) {
     tensor_id x, places, columns[MAX_RANK], result;
     TRY(take_tensor(c, schema_arg_index(c->node->schema, "self") == NONE ? "condition" : "self", &x));
     const shape shape = tensor_of(c, x)->shape;
@@ -74,17 +74,16 @@ insitu_status convert_nonzero(converter *c, int32_t param) {
         if (i > 0) TRY(emit_scalar(c, OP_REMAINDER, columns[i], shape.sizes[i], false, &columns[i]));
         inner = sym_mul(c->pool, inner, shape.sizes[i]);
     }
-    if (param && c->node->result_count != shape.rank) return convert_fail(c, INSITU_FORMAT, "a result a dimension");
-    for (uint32_t i = 0; param && i < shape.rank; i++) set_result(c, i, columns[i]);
-    if (param) return INSITU_OK;
+    if (c->param && c->node->result_count != shape.rank) return convert_fail(c, INSITU_FORMAT, "a result a dimension");
+    for (uint32_t i = 0; c->param && i < shape.rank; i++) set_result(c, i, columns[i]);
+    if (c->param) return INSITU_OK;
     for (uint32_t i = 0; i < shape.rank; i++) TRY(emit_unsqueeze(c, columns[i], 1, &columns[i]));
     TRY(emit_concat(c, columns, shape.rank, 1, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
-insitu_status convert_masked_select(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_masked_select(converter *c) {
     tensor_id x, mask, result;
     shape common;
     TRY(take_tensor(c, "self", &x));

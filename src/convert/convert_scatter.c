@@ -47,8 +47,7 @@ static insitu_status emit_index_update(converter *c, tensor_id x, tensor_id sour
     return is_complex ? emit_whole(c, *out, out) : emit_bitcast(c, *out, type, out);
 }
 
-insitu_status convert_index_put(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index_put(converter *c) {
     tensor_id x, values, result;
     indexing at;
     bool accumulate;
@@ -73,8 +72,7 @@ insitu_status convert_index_put(converter *c, int32_t param) {
 }
 
 /* put: x as one row, whose elements the index names. */
-insitu_status convert_put(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_put(converter *c) {
     tensor_id x, row, index, source, result;
     bool accumulate;
     TRY(take_tensor(c, "self", &x));
@@ -137,8 +135,7 @@ static insitu_status take_source(converter *c, const along *at, tensor_id *out) 
     return INSITU_OK;
 }
 
-insitu_status convert_index_copy(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index_copy(converter *c) {
     along at;
     tensor_id source;
     TRY(take_along(c, &at));
@@ -146,8 +143,7 @@ insitu_status convert_index_copy(converter *c, int32_t param) {
     return finish_along(c, &at, source, false, false);
 }
 
-insitu_status convert_index_add(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index_add(converter *c) {
     along at;
     tensor_id source;
     sym alpha;
@@ -161,8 +157,7 @@ insitu_status convert_index_add(converter *c, int32_t param) {
     return finish_along(c, &at, source, true, false);
 }
 
-insitu_status convert_index_fill(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index_fill(converter *c) {
     along at;
     operand value;
     tensor_id source;
@@ -210,13 +205,13 @@ static insitu_status finish_scatter(converter *c, const scattering *at, tensor_i
 }
 
 /* scatter.src, .value, .reduce, .value_reduce, scatter_add; param: the operator where the node names none */
-insitu_status convert_scatter(converter *c, int32_t param) {
+insitu_status convert_scatter(converter *c) {
     scattering at;
     tensor_id result;
     const char *name = take_string(c, "reduce");
     op_kind op = strcmp(name, "add") == 0        ? OP_UPDATE_ADD
                  : strcmp(name, "multiply") == 0 ? OP_UPDATE_MUL
-                                                 : (op_kind)param;
+                                                 : (op_kind)c->param;
     if (name[0] && op == OP_ASSIGN) return convert_unsupported(c, "reduce %s", name);
     TRY(take_scattering(c, &at));
     TRY(emit_scatter(c, &at, at.x, at.source, op, &result));
@@ -280,16 +275,14 @@ static insitu_status finish_reduce(converter *c, const scattering *at) {
 }
 
 /* scatter_reduce */
-insitu_status convert_scatter_reduce(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_scatter_reduce(converter *c) {
     scattering at;
     TRY(take_scattering(c, &at));
     return finish_reduce(c, &at);
 }
 
 /* index_reduce: the index names whole slices along dim */
-insitu_status convert_index_reduce(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index_reduce(converter *c) {
     scattering at;
     TRY(take_scattering(c, &at));
     shape along = {.rank = rank_of(c, at.source)}, whole = tensor_of(c, at.source)->shape;

@@ -12,8 +12,7 @@ static insitu_status convert_choice(converter *c, tensor_id condition, operand a
     return INSITU_OK;
 }
 
-insitu_status convert_where(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_where(converter *c) {
     tensor_id condition;
     operand both[2];
     dtype type;
@@ -24,8 +23,7 @@ insitu_status convert_where(converter *c, int32_t param) {
     return convert_choice(c, condition, both[0], both[1], type);
 }
 
-insitu_status convert_masked_fill(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_masked_fill(converter *c) {
     tensor_id mask;
     operand self, value;
     TRY(take_operand(c, "self", &self));
@@ -43,8 +41,7 @@ static insitu_status emit_bounded(converter *c, op_kind op, tensor_id x, operand
 }
 
 /* min and max are numbers, tensors or None. */
-insitu_status convert_clamp(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_clamp(converter *c) {
     static const char *const names[2] = {"min", "max"};
     static const op_kind ops[2] = {OP_MAXIMUM, OP_MINIMUM};
     operand operands[3];
@@ -68,14 +65,14 @@ insitu_status convert_clamp(converter *c, int32_t param) {
 }
 
 /* One bound: clamp_min, clamp_max; param 0 or 1. */
-insitu_status convert_clamp_one(converter *c, int32_t param) {
+insitu_status convert_clamp_one(converter *c) {
     operand both[2];
     dtype type;
     tensor_id result;
     TRY(take_operand(c, "self", &both[0]));
-    TRY(take_operand(c, param ? "max" : "min", &both[1]));
+    TRY(take_operand(c, c->param ? "max" : "min", &both[1]));
     TRY(promote(c, both, 2, &type));
-    TRY(emit_bounded(c, param ? OP_MINIMUM : OP_MAXIMUM, both[0].tensor, both[1], type, &result));
+    TRY(emit_bounded(c, c->param ? OP_MINIMUM : OP_MAXIMUM, both[0].tensor, both[1], type, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }

@@ -18,8 +18,7 @@ static insitu_status finish_order(converter *c, const layer_draft *draft, tensor
     return INSITU_OK;
 }
 
-insitu_status convert_topk(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_topk(converter *c) {
     tensor_id x;
     uint32_t dim;
     bool largest;
@@ -37,7 +36,7 @@ insitu_status convert_topk(converter *c, int32_t param) {
 }
 
 /* sort, argsort (param 1) */
-insitu_status convert_sort(converter *c, int32_t param) {
+insitu_status convert_sort(converter *c) {
     tensor_id x;
     uint32_t dim;
     bool descending;
@@ -47,7 +46,7 @@ insitu_status convert_sort(converter *c, int32_t param) {
     layer_draft sort = draft_of(LAYER_SORT);
     draft_flag(c->pool, &sort, ATTR_DESCENDING, descending);
     draft_int(c->pool, &sort, ATTR_DIM, dim);
-    return finish_order(c, &sort, x, param != 0);
+    return finish_order(c, &sort, x, c->param != 0);
 }
 
 /* The place of the lower median among the sorted (NaN is last): (n - 1) / 2, of nanmedian without NaN; else that of the
@@ -71,7 +70,7 @@ static insitu_status emit_median_place(converter *c, tensor_id sorted, uint32_t 
 }
 
 /* median, nanmedian (param 1): of all, or of one dimension with the positions of the first of equals */
-insitu_status convert_median(converter *c, int32_t param) {
+insitu_status convert_median(converter *c) {
     tensor_id x, sorted[2], place, result;
     uint32_t dim = 0;
     bool keepdim;
@@ -89,7 +88,7 @@ insitu_status convert_median(converter *c, int32_t param) {
     draft_flag(c->pool, &sort, ATTR_DESCENDING, false);
     draft_int(c->pool, &sort, ATTR_DIM, dim);
     TRY(emit_on(c, &sort, x, sorted));
-    TRY(emit_median_place(c, sorted[0], dim, param != 0, &place));
+    TRY(emit_median_place(c, sorted[0], dim, c->param != 0, &place));
     for (uint32_t i = 0; i < (whole ? 1u : 2u); i++) {
         tensor_id operands[2] = {sorted[i], place};
         layer_draft gather = draft_of(LAYER_GATHER);

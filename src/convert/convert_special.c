@@ -31,8 +31,7 @@ static insitu_status emit_sign_bit(converter *c, tensor_id x, tensor_id *out) {
     return emit_scalar(c, OP_LT, *out, sym_int(c->pool, 0), false, out);
 }
 
-insitu_status convert_signbit(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_signbit(converter *c) {
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_sign_bit(c, x, &result));
@@ -41,8 +40,7 @@ insitu_status convert_signbit(converter *c, int32_t param) {
 }
 
 /* |self| with the sign of other */
-insitu_status convert_copysign(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_copysign(converter *c) {
     operand both[2];
     dtype type;
     tensor_id size, sign, negative, result;
@@ -64,13 +62,13 @@ insitu_status convert_copysign(converter *c, int32_t param) {
 }
 
 /* isposinf (param 0), isneginf (param 1) */
-insitu_status convert_one_infinity(converter *c, int32_t param) {
+insitu_status convert_one_infinity(converter *c) {
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
     if (dtype_is_integral(dtype_of(c, x))) {
         TRY(emit_fill(c, DTYPE_BOOL, &tensor_of(c, x)->shape, sym_bool(c->pool, false), &result));
     } else {
-        TRY(emit_scalar_float(c, OP_EQ, x, param ? -(double)INFINITY : (double)INFINITY, false, &result));
+        TRY(emit_scalar_float(c, OP_EQ, x, c->param ? -(double)INFINITY : (double)INFINITY, false, &result));
     }
     set_only_result(c, result);
     return INSITU_OK;
@@ -82,13 +80,12 @@ static double largest_of(dtype type) {
 }
 
 /* NaN to a number, 0 unless given; infinities to numbers, the largest of the dtype unless given */
-insitu_status convert_nan_to_num(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_nan_to_num(converter *c) {
     tensor_id x, place, result;
     sym nan, high, low;
     TRY(take_tensor(c, "self", &x));
     dtype type = dtype_of(c, x);
-    if (dtype_is_integral(type)) return convert_clone(c, 0);
+    if (dtype_is_integral(type)) return convert_clone(c);
     TRY(take_real(c, "nan", 0, &nan));
     TRY(take_real(c, "posinf", largest_of(type), &high));
     TRY(take_real(c, "neginf", -largest_of(type), &low));
@@ -103,18 +100,17 @@ insitu_status convert_nan_to_num(converter *c, int32_t param) {
 }
 
 /* deg2rad (param 0), rad2deg (param 1) */
-insitu_status convert_degrees(converter *c, int32_t param) {
+insitu_status convert_degrees(converter *c) {
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_float(c, x, &x));
-    TRY(emit_scalar_float(c, OP_MUL, x, param ? 57.295779513082320876798 : 0.017453292519943295769, false, &result));
+    TRY(emit_scalar_float(c, OP_MUL, x, c->param ? 57.295779513082320876798 : 0.017453292519943295769, false, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
 /* -lambda <= x <= lambda ? 0 : x */
-insitu_status convert_hardshrink(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_hardshrink(converter *c) {
     tensor_id x, low, high, result;
     sym bound;
     TRY(take_tensor(c, "self", &x));
@@ -128,8 +124,7 @@ insitu_status convert_hardshrink(converter *c, int32_t param) {
 }
 
 /* x > lambda ? x - lambda : x < -lambda ? x + lambda : x 0 */
-insitu_status convert_softshrink(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_softshrink(converter *c) {
     tensor_id x, above, below, lowered, raised, result;
     sym bound;
     TRY(take_tensor(c, "self", &x));
@@ -147,8 +142,7 @@ insitu_status convert_softshrink(converter *c, int32_t param) {
 }
 
 /* log(x / (1 - x)), x kept between eps and 1 - eps if that is given; in f16 and bf16 PyTorch rounds each step */
-insitu_status convert_logit(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_logit(converter *c) {
     tensor_id x, rest, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_float(c, x, &x));
@@ -166,8 +160,7 @@ insitu_status convert_logit(converter *c, int32_t param) {
 }
 
 /* sin(pi x) / (pi x), 1 at 0 */
-insitu_status convert_sinc(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_sinc(converter *c) {
     tensor_id x, angle, zero, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_float(c, x, &x));
@@ -199,8 +192,7 @@ static insitu_status take_two_floats(converter *c, tensor_id *out_a, tensor_id *
 }
 
 /* a log(b), 0 where a is 0 and b is not NaN */
-insitu_status convert_xlogy(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_xlogy(converter *c) {
     tensor_id a, b, zero, defined, result;
     dtype type;
     TRY(take_two_floats(c, &a, &b, &type));
@@ -214,8 +206,7 @@ insitu_status convert_xlogy(converter *c, int32_t param) {
 }
 
 /* max(a, b) + log1p(exp(-|a - b|)), a itself where both are one infinity */
-insitu_status convert_logaddexp(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_logaddexp(converter *c) {
     tensor_id a, b, same, endless, peak, result;
     dtype type;
     TRY(take_two_floats(c, &a, &b, &type));
@@ -234,8 +225,7 @@ insitu_status convert_logaddexp(converter *c, int32_t param) {
 }
 
 /* 0 below zero, 1 above it, values at it */
-insitu_status convert_heaviside(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_heaviside(converter *c) {
     tensor_id x, values, above, zero, result;
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "values", &values));

@@ -82,8 +82,7 @@ static void draft_window(layer_draft *draft, const window *window) {
 }
 
 /* as_strided, as_strided_copy */
-insitu_status convert_as_strided(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_as_strided(converter *c) {
     tensor_id x, result;
     memory_order order;
     window window;
@@ -119,8 +118,7 @@ static bool is_apart(converter *c, const window *window) {
     return true;
 }
 
-insitu_status convert_as_strided_scatter(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_as_strided_scatter(converter *c) {
     tensor_id x, operands[2], result;
     memory_order order;
     window window;

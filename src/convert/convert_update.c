@@ -66,8 +66,7 @@ static insitu_status require_rows(converter *c, tensor_id x, uint32_t dim, int64
     return network_require_bounds(c->network, exist, message, c->node->source);
 }
 
-insitu_status convert_slice_scatter(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_slice_scatter(converter *c) {
     tensor_id x, source;
     uint32_t dim;
     sym start, end;
@@ -83,8 +82,7 @@ insitu_status convert_slice_scatter(converter *c, int32_t param) {
     return finish_slice_update(c, x, source, dim, start, end, step);
 }
 
-insitu_status convert_select_scatter(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_select_scatter(converter *c) {
     tensor_id x, source;
     uint32_t dim;
     sym index;
@@ -101,8 +99,7 @@ insitu_status convert_select_scatter(converter *c, int32_t param) {
     return finish_slice_update(c, x, source, dim, index, sym_add(c->pool, index, sym_int(c->pool, 1)), 1);
 }
 
-insitu_status convert_diagonal_scatter(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_diagonal_scatter(converter *c) {
     tensor_id operands[2], result;
     uint32_t dim1, dim2;
     int64_t offset;
@@ -135,8 +132,7 @@ enum { MAX_WINDOW = 1024 };
 
 /* Zeros to which the windows grad (..., n, ..., size) of a dimension are added, element k of all windows at once. Windows
  * that overlap add in their order, which is that of k from the last to the first. */
-insitu_status convert_unfold_backward(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_unfold_backward(converter *c) {
     tensor_id grad, sum, parts[2];
     shape whole = {0};
     uint32_t dim;
