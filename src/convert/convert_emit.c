@@ -1,19 +1,9 @@
 /* Adds layers to the network for the node in conversion. */
 #include "convert/convert_int.h"
 
-/* Layers that move elements and don't look at them. */
-static bool moves_elements(layer_kind kind) {
-    static const layer_kind others[] = {LAYER_EMPTY, LAYER_WHERE,  LAYER_COPY,         LAYER_FLIP,       LAYER_TRIANGLE,
-                                        LAYER_INDEX, LAYER_GATHER, LAYER_SHIFT_UPDATE, LAYER_MASK_UPDATE};
-    for (size_t i = 0; i < COUNT_OF(others); i++) {
-        if (others[i] == kind) return true;
-    }
-    return kind_has(kind, TRAIT_VIEW | TRAIT_ASSEMBLE | TRAIT_PART);
-}
-
 /* Complex numbers are stored and moved, and no kernel computes with them. */
 static insitu_status check_complex(converter *c, const layer_draft *draft, const tensor_id *operands, uint32_t count) {
-    if (moves_elements(draft->kind)) return INSITU_OK;
+    if (kind_has(draft->kind, TRAIT_MOVE)) return INSITU_OK;
     for (uint32_t i = 0; i < count; i++) {
         dtype type = dtype_of(c, operands[i]);
         if (dtype_is_complex(type)) return convert_unsupported(c, "arithmetic in %s", dtype_name(type));

@@ -83,8 +83,6 @@ enum { ARENA_ALIGNMENT = 64 };
 /* Copies a tensor's elements between two strided places that do not overlap; strides in elements. */
 void strided_copy(dtype type, uint32_t rank, const int64_t *sizes, void *target, const int64_t *target_strides,
                   const void *source, const int64_t *source_strides);
-/* Row-major strides; a dimension of size 0 counts as 1. */
-void dense_strides(uint32_t rank, const int64_t *sizes, int64_t *out_strides);
 
 typedef struct backend_call {
     void *const *bases;   /* address of each storage of the plan; NULL for one that no step uses */

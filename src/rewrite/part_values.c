@@ -27,7 +27,8 @@ typedef struct rewriter {
 
 /* Shows some elements not at all, or several times. */
 static bool is_partial(layer_kind kind) {
-    return kind == LAYER_SLICE || kind == LAYER_EXPAND || kind == LAYER_DIAGONAL || kind == LAYER_UNFOLD;
+    return kind_has(kind, TRAIT_SUBSET | TRAIT_REPEAT) &&
+           kind != LAYER_AS_STRIDED; /* which may show them in any order */
 }
 
 /* The views from what computes the value up to this one; copies in between do not matter. */

@@ -5,11 +5,11 @@
  * saves for as many later writes as it can. */
 #include "runtime/runtime_int.h"
 
-enum { FIRST_POSITION = 2 }; /* operand: x, src, positions... */
-
 static bool has_positions(const plan_step *step) {
-    return step->layer == LAYER_INDEX_UPDATE || step->layer == LAYER_SCATTER_UPDATE;
+    return kind_has(step->layer, TRAIT_UPDATE) && kind_has(step->layer, TRAIT_INDEXED);
 }
+
+static uint32_t first_position(const plan_step *step) { return layer_info_of(step->layer)->first_position; }
 
 /* ---- which bytes ---- */
 
@@ -45,7 +45,8 @@ static bool find_place(const bound_step *step, const bound_operand *result, cons
         const bound_attr *dims = &step->attrs[layer_attr_index(LAYER_INDEX_UPDATE, ATTR_DIMS)];
         for (uint32_t i = 0; i < dims->count; i++) {
             const int64_t dim = dims->items[i];
-            if (!read_position(&step->operands[FIRST_POSITION + i], at, bases, result->sizes[dim], &position))
+            if (!read_position(&step->operands[first_position(step->step) + i], at, bases, result->sizes[dim],
+                               &position))
                 return false;
             *out_elements += position * result->strides[dim];
         }
@@ -53,14 +54,16 @@ static bool find_place(const bound_step *step, const bound_operand *result, cons
     }
     const int64_t dim = step->attrs[layer_attr_index(LAYER_SCATTER_UPDATE, ATTR_DIM)].value.i;
     for (uint32_t i = 0; i < result->rank; i++) *out_elements += i == dim ? 0 : at[i] * result->strides[i];
-    if (!read_position(&step->operands[FIRST_POSITION], at, bases, result->sizes[dim], &position)) return false;
+    if (!read_position(&step->operands[first_position(step->step)], at, bases, result->sizes[dim], &position))
+        return false;
     *out_elements += position * result->strides[dim];
     return true;
 }
 
 static size_t save_positions(const state_write *write, void *const *bases, insitu_state *state, uint32_t storage) {
     const bound_step *step = write->step;
-    const bound_operand *result = &step->results[write->result], *positions = &step->operands[FIRST_POSITION];
+    const bound_operand *result = &step->results[write->result],
+                        *positions = &step->operands[first_position(step->step)];
     byte_region region = region_of_position(step, result);
     int64_t at[MAX_RANK] = {0}, elements;
     size_t saved = 0;
@@ -87,7 +90,7 @@ static byte_region region_of_operand(const bound_operand *operand) {
 static uint32_t known_from(const insitu_context *context, const state_write *write, const uint32_t *writers) {
     const plan_step *step = write->step->step;
     uint32_t known = context->ready[step->results[write->result].type.offset.id];
-    for (uint32_t i = FIRST_POSITION; has_positions(step) && i < step->operand_count; i++) {
+    for (uint32_t i = first_position(step); has_positions(step) && i < step->operand_count; i++) {
         const plan_operand *positions = &step->operands[i];
         if (writers[positions->storage] > known) known = writers[positions->storage];
         if (context->ready[positions->type.offset.id] > known) known = context->ready[positions->type.offset.id];
@@ -105,8 +108,9 @@ static insitu_status count_log_bytes(state_write *write) {
     }
     byte_region region = region_of_position(step, result);
     write->log_bytes = undo_entry_bytes(&region);
-    for (uint32_t i = 0; i < step->operands[FIRST_POSITION].rank; i++)
-        if (!checked_size_mul(write->log_bytes, (size_t)step->operands[FIRST_POSITION].sizes[i], &write->log_bytes))
+    for (uint32_t i = 0; i < step->operands[first_position(step->step)].rank; i++)
+        if (!checked_size_mul(write->log_bytes, (size_t)step->operands[first_position(step->step)].sizes[i],
+                              &write->log_bytes))
             return INSITU_NOMEM;
     return INSITU_OK;
 }
