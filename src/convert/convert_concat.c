@@ -1,4 +1,4 @@
-/* Values assembled from parts: cat, stack, repeat, tile, roll, flip, pad, tril, triu. */
+/* Values assembled from parts: cat, stack, repeat, tile, pad, tril, triu. */
 #include "convert/convert_int.h"
 
 /* All parts in their promoted dtype. */
@@ -105,66 +105,6 @@ insitu_status convert_repeat_interleave(converter *c) {
     }
     TRY(repeat_dim(c, x, dim, times, true, &result));
     set_only_result(c, result);
-    return INSITU_OK;
-}
-
-/* The last shift elements come first. */
-static insitu_status roll_dim(converter *c, tensor_id x, uint32_t dim, sym shift, tensor_id *out) {
-    sym size = size_of(c, x, dim), zero = sym_int(c->pool, 0);
-    *out = x;
-    if (sym_same(size, zero)) return INSITU_OK;
-    sym moved = sym_mod(c->pool, shift, sym_max(c->pool, size, sym_int(c->pool, 1))); /* of no elements none moves */
-    if (sym_same(moved, zero)) return INSITU_OK;
-    sym cut = sym_sub(c->pool, size, moved);
-    tensor_id parts[2];
-    TRY(emit_slice(c, x, dim, cut, size, 1, &parts[0]));
-    TRY(emit_slice(c, x, dim, zero, cut, 1, &parts[1]));
-    return emit_concat(c, parts, 2, dim, out);
-}
-
-insitu_status convert_roll(converter *c) {
-    tensor_id x;
-    sym shifts[MAX_RANK];
-    int64_t dims[MAX_RANK];
-    uint32_t count, dim_count;
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_syms(c, "shifts", shifts, &count));
-    TRY(take_ints(c, "dims", dims, &dim_count));
-    shape shape = tensor_of(c, x)->shape;
-    if (dim_count == 0) {
-        struct shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &shape)}};
-        TRY(emit_reshape(c, x, &flat, &x));
-        dims[dim_count++] = 0;
-    }
-    if (dim_count != count) return convert_fail(c, INSITU_FORMAT, "%u shifts for %u dims", count, dim_count);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t dim;
-        TRY(normal_dim(c, dims[i], rank_of(c, x), &dim));
-        if (rank_of(c, x)) TRY(roll_dim(c, x, dim, shifts[i], &x));
-    }
-    TRY(emit_reshape(c, x, &shape, &x));
-    set_only_result(c, x);
-    return INSITU_OK;
-}
-
-insitu_status convert_flip(converter *c) {
-    tensor_id x;
-    int64_t dims[MAX_RANK];
-    sym items[MAX_RANK];
-    uint32_t count;
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_ints(c, "dims", dims, &count));
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t dim;
-        TRY(normal_dim(c, dims[i], rank_of(c, x), &dim));
-        items[i] = sym_int(c->pool, dim);
-    }
-    if (count && rank_of(c, x)) {
-        layer_draft flip = draft_of(LAYER_FLIP);
-        draft_list(&flip, ATTR_DIMS, items, count);
-        TRY(emit_on(c, &flip, x, &x));
-    }
-    set_only_result(c, x);
     return INSITU_OK;
 }
 

@@ -234,6 +234,12 @@ insitu_status emit_where(converter *c, tensor_id condition, tensor_id a, tensor_
     return emit(c, &where, operands, 3, out);
 }
 
+insitu_status emit_number_where(converter *c, tensor_id condition, sym number, tensor_id other, tensor_id *out) {
+    tensor_id value;
+    TRY(emit_number(c, dtype_of(c, other), &tensor_of(c, condition)->shape, number, &value));
+    return emit_where(c, condition, value, other, out);
+}
+
 insitu_status emit_fill(converter *c, dtype type, const shape *shape, sym value, tensor_id *out) {
     if (dtype_is_complex(type)) return emit_complex_fill(c, type, shape, value, out);
     layer_draft fill = draft_of(LAYER_FILL);

@@ -127,6 +127,9 @@ MUST_CHECK insitu_status emit_scalar_float(converter *c, op_kind op, tensor_id x
 /* op on operands that are converted to the dtype, broadcast, and may be a number (not both). */
 MUST_CHECK insitu_status emit_operation(converter *c, op_kind op, operand a, operand b, dtype type, tensor_id *out);
 MUST_CHECK insitu_status emit_where(converter *c, tensor_id condition, tensor_id a, tensor_id b, tensor_id *out);
+/* condition ? number : other */
+MUST_CHECK insitu_status emit_number_where(converter *c, tensor_id condition, sym number, tensor_id other,
+                                           tensor_id *out);
 MUST_CHECK insitu_status emit_fill(converter *c, dtype type, const shape *shape, sym value, tensor_id *out);
 /* A number as a tensor of that shape: one element, expanded. */
 MUST_CHECK insitu_status emit_number(converter *c, dtype type, const shape *shape, sym value, tensor_id *out);
