@@ -23,10 +23,21 @@ static bool is_given(layer_build *build, const void *argument, const char *what)
     return argument != NULL;
 }
 
-void build_open(layer_build *build, insitu_network *network, layer_kind kind, const char *function, const void *out,
-                insitu_diag *diag) {
+void build_needs_place(layer_build *build) {
+    (void)is_given(build, NULL, "a network and a place for what it gives out");
+}
+
+void build_open(layer_build *build, insitu_network *network, layer_kind kind, const char *function,
+                insitu_value *out_first, insitu_value *out_second, insitu_diag *diag) {
     *build = (layer_build){.network = network, .draft = draft_of(kind), .function = function, .diag = diag};
-    if (!network || !out) (void)is_given(build, NULL, "a network and a place for what it gives out");
+    build->out[0] = out_first;
+    build->out[1] = out_second;
+    bool is_missing = !network;
+    for (uint32_t i = 0; i < MAX_RESULTS; i++) {
+        if (build->out[i]) *build->out[i] = insitu_no_value();
+        is_missing = is_missing || (i < layer_info_of(kind)->results && !build->out[i]);
+    }
+    if (is_missing) build_needs_place(build);
 }
 
 void build_operand(layer_build *build, insitu_value value) {
@@ -126,7 +137,7 @@ static void mark_bounds(const layer_build *build, uint32_t first_assert) {
         network->asserts[i].is_bounds = sym_op_of(&network->symbols, network->asserts[i].condition) != SYM_EQ;
 }
 
-insitu_status build_close(layer_build *build, insitu_value *out_first, insitu_value *out_second) {
+insitu_status build_close(layer_build *build) {
     if (build->status != INSITU_OK) {
         if (build->network) sym_pool_forgive(&build->network->network->symbols);
         return diag_complete(build->diag, build->status);
@@ -145,7 +156,6 @@ insitu_status build_close(layer_build *build, insitu_value *out_first, insitu_va
     }
     mark_bounds(build, before.asserts);
     network->identity = 0;
-    if (out_first) *out_first = value_of(results[0]);
-    if (out_second) *out_second = value_of(results[1]);
+    for (uint32_t i = 0; i < layer_info_of(build->draft.kind)->results; i++) *build->out[i] = value_of(results[i]);
     return INSITU_OK;
 }
