@@ -1,5 +1,5 @@
 # libinsitu_runtime (loads and runs engines) and libinsitu (compiles too), each shared and static. A program links one.
-set(INSITU_RUNTIME_ROOMS base core plan engine runtime backend_cpu)
+set(INSITU_RUNTIME_ROOMS base core plan engine runtime backend backend_cpu)
 set(INSITU_ROOMS ${INSITU_RUNTIME_ROOMS} engine_write archive graph passes network convert builder planner rewrite compile)
 
 # insitu_library(<name> NEEDS <target>... ROOMS <room>...) makes <name> (shared) and <name>_static.

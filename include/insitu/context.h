@@ -17,7 +17,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_create(const insitu_en
 INSITU_API void insitu_context_destroy(insitu_context *context);
 
 /* Binds an input. The tensor struct, its shape and strides are copied, its data are used in place: they must stay valid
- * until the next run has returned. An input that the program writes is written there, so its strides must be those that it
+ * until the next run has returned. On a device with memory of its own an input may lie in host memory, too: each run copies
+ * it there, and one that the program writes back, for which it waits. An input that the program writes is written there, so its strides must be those that it
  * was exported with. A binding that fails leaves the one before. Errors: ARG (index, dtype, device, alignment, no data),
  * SHAPE (rank, size, a size outside its range; a negative stride; strides of a written input, though the run finds those
  * that depend on other inputs' sizes). */
@@ -27,8 +28,8 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_input(insitu_conte
  * until its next run; one that is a state tensor or an input is that tensor itself, and takes no memory. Sizes must be those
  * that the output has in the run (SHAPE), so that one whose sizes the call decides is better left unbound. Strides are any
  * that aren't negative and put no two elements in one place; into dense memory the output is computed, other strides cost a
- * copy. A binding that fails leaves the one before. Errors: ARG (index, dtype, device, alignment, no data; the output is
- * None), SHAPE (rank, size, strides). */
+ * copy. On a device with memory of its own the run copies to host memory, and waits. A binding that fails leaves the one
+ * before. Errors: ARG (index, dtype, device, alignment, no data; the output is None), SHAPE (rank, size, strides). */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_set_output(insitu_context *context, int32_t index,
                                                                      const insitu_tensor *tensor, insitu_diag *diag);
 /* Gives every unbound output memory of its own now, enough for its largest sizes: from then on each result lies at one
@@ -43,17 +44,29 @@ INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_preallocate_outputs(in
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_output_shape(insitu_context *context, int32_t index,
                                                                        int32_t *out_ndim, int64_t *out_sizes,
                                                                        insitu_diag *diag);
-/* Runs the program once on a state (NULL: the engine has no state). A call that fails changes no state and no input.
+/* Runs the program once on a state (NULL: the engine has no state). A call that fails changes no state and no input. On an
+ * asynchronous device it may return before the work is done, which is ordered on the stream (NULL: the device's own). What
+ * then fails is told by the next function that waits (insitu_context_synchronize, a run that copies to host memory or reads
+ * a size, whatever else uses the state), and calls made meanwhile have changed nothing. The CPU is not asynchronous.
  * Errors: ARG (an input is not bound; a number that is_fixed is bound to another value; two bindings share memory that is
  * written; another call runs on this state), SHAPE, BOUNDS, ASSERT, NOMEM, DEVICE. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_run(insitu_context *context, insitu_state *state,
                                                               insitu_stream stream, insitu_diag *diag);
+/* Waits for the runs of this context, of which the last were on the state (NULL: on none). Errors: what one of them has
+ * failed with; ARG, DEVICE. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_synchronize(insitu_context *context, insitu_state *state,
+                                                                      insitu_diag *diag);
 /* An output of the last run; valid until the next run of the context (of the state, if it is a state tensor). It has
  * strides, which are not dense where it is a view of a state or an input; data is its first element, and byte_offset 0, but
  * for memory that was bound with a byte_offset, which is kept. A number of the program's result, a constant one too, is a
  * 0-d tensor; None is a tensor of zeros without data. Errors: ARG. */
 INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_output(const insitu_context *context, int32_t index,
                                                                  insitu_tensor *out_tensor, insitu_diag *diag);
+
+/* Copies an output of the last run, wherever it lies, to host memory: its elements in row-major order, size bytes. Waits for
+ * the run, and does not tell whether it has failed. Errors: ARG, SHAPE (size), NOMEM, DEVICE. */
+INSITU_MUST_CHECK INSITU_API insitu_status insitu_context_read_output(insitu_context *context, int32_t index,
+                                                                      void *data, size_t size, insitu_diag *diag);
 
 /* Counters of the last run, in bytes; of the context where it is said. */
 typedef struct insitu_run_stats {

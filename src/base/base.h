@@ -45,7 +45,9 @@ typedef struct memory_hooks {
 void memory_set_hooks(const memory_hooks *hooks); /* NULL restores malloc and free; not thread-safe */
 void *memory_alloc(size_t size);                  /* aligned for any type; NULL if it fails; size 0 gives non-NULL */
 void *memory_alloc_aligned(size_t size, size_t alignment); /* alignment: a power of two <= 4096 */
-void memory_free(void *data);                              /* of either; NULL allowed */
+/* All bytes are 0. Large blocks come from the system as they are, so that pages are not touched before they are used. */
+void *memory_alloc_zeroed(size_t size, size_t alignment);
+void memory_free(void *data); /* of either; NULL allowed */
 
 /* ---- arena: bump allocation, freed as a whole ---- */
 typedef struct arena_block arena_block;

@@ -25,12 +25,20 @@ static memory_hooks hooks = {system_alloc, system_free, NULL};
 
 void memory_set_hooks(const memory_hooks *new_hooks) { hooks = new_hooks ? *new_hooks : system_hooks; }
 
-void *memory_alloc_aligned(size_t size, size_t alignment) {
+/* calloc takes large blocks from the system, where they are zeros already. */
+static void *allocate_zeros(size_t size) {
+    if (hooks.alloc == system_alloc) return calloc(1, size);
+    void *data = hooks.alloc(hooks.user, size);
+    if (data) memset(data, 0, size);
+    return data;
+}
+
+static void *allocate(size_t size, size_t alignment, bool zeroed) {
     assert(alignment > 0 && (alignment & (alignment - 1)) == 0 && alignment <= MAX_ALIGNMENT);
     if (alignment < HEADER) alignment = HEADER;
     size_t total;
     if (!checked_size_add(size, alignment + HEADER, &total)) return NULL;
-    uint8_t *raw = hooks.alloc(hooks.user, total);
+    uint8_t *raw = zeroed ? allocate_zeros(total) : hooks.alloc(hooks.user, total);
     if (!raw) return NULL;
     uintptr_t first = (uintptr_t)raw + HEADER;
     size_t offset = HEADER + (size_t)(-first & (alignment - 1));
@@ -39,6 +47,8 @@ void *memory_alloc_aligned(size_t size, size_t alignment) {
     return data;
 }
 
+void *memory_alloc_aligned(size_t size, size_t alignment) { return allocate(size, alignment, false); }
+void *memory_alloc_zeroed(size_t size, size_t alignment) { return allocate(size, alignment, true); }
 void *memory_alloc(size_t size) { return memory_alloc_aligned(size, HEADER); }
 
 void memory_free(void *data) {

@@ -1,7 +1,7 @@
 /* Refuses a plan with a step that no kernel computes, such as arithmetic of complex numbers: what is compiled can be run. All
  * such steps are counted in diag's rows, by layer, op and dtype. */
 #include "compile/compile_int.h"
-#include "plan/backend.h"
+#include "plan/device.h"
 
 /* "binary add of c64" */
 static void name_step(const plan_step *step, text *out) {
@@ -35,12 +35,13 @@ static insitu_status add_step(arena *arena, map *known, refused *rows, uint32_t 
     return INSITU_OK;
 }
 
-static insitu_status find_refused(const plan *plan, arena *arena, refused **out_rows, uint32_t *out_count) {
+static insitu_status find_refused(const device *device, const plan *plan, arena *arena, refused **out_rows,
+                                  uint32_t *out_count) {
     map known = {0};
     *out_count = 0;
     TRY(arena_array(arena, plan->step_count, sizeof(**out_rows), out_rows));
     for (uint32_t i = 0; i < plan->step_count; i++)
-        if (!backend_cpu()->takes(&plan->steps[i])) TRY(add_step(arena, &known, *out_rows, out_count, &plan->steps[i]));
+        if (!device->entry->takes(&plan->steps[i])) TRY(add_step(arena, &known, *out_rows, out_count, &plan->steps[i]));
     return INSITU_OK;
 }
 
@@ -51,12 +52,12 @@ static insitu_status refuse(const refused *rows, uint32_t count, insitu_diag *di
          rows[0].source, rows[0].source[0] ? ")" : "", count > 1 ? ", among others" : "");
 }
 
-insitu_status check_kernels(const plan *plan, insitu_diag *diag) {
+insitu_status check_kernels(const device *device, const plan *plan, insitu_diag *diag) {
     refused *rows;
     uint32_t count;
     arena scratch;
     arena_init(&scratch);
-    insitu_status status = find_refused(plan, &scratch, &rows, &count);
+    insitu_status status = find_refused(device, plan, &scratch, &rows, &count);
     if (status == INSITU_OK) status = refuse(rows, count, diag);
     arena_release(&scratch);
     return status;

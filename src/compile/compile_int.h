@@ -10,17 +10,11 @@
 
 #include <insitu/program.h>
 
-typedef struct target {
-    const char *name;
-    bool is_available; /* this library compiles for it */
-    bool can_alias;    /* an input and an output may share memory */
-} target;
-/* device NULL: the CPU. Errors: ARG. */
-MUST_CHECK insitu_status target_find(const char *device, const target **out_target, insitu_diag *diag);
-/* written: an input or a state that the program writes; NULL: it writes none. Errors: UNSUPPORTED. */
-MUST_CHECK insitu_status target_check(const target *target, const char *written, insitu_diag *diag);
-/* Some kernel computes each step. Errors: UNSUPPORTED, with a row for each kind of step that none does. */
-MUST_CHECK insitu_status check_kernels(const plan *plan, insitu_diag *diag);
+/* name NULL: the CPU. written: an input or a state that the program writes; NULL: it writes none. Errors: ARG, UNSUPPORTED. */
+MUST_CHECK insitu_status target_open(const char *name, const char *written, const device **out_device,
+                                     insitu_diag *diag);
+/* Some kernel of the device computes each step. Errors: UNSUPPORTED, with a row for each kind of step that none does. */
+MUST_CHECK insitu_status check_kernels(const device *device, const plan *plan, insitu_diag *diag);
 /* A number that the program's engines share, and those of other programs don't. */
 MUST_CHECK insitu_status identify_program(const graph *graph, uint64_t *out_identity, insitu_diag *diag);
 /* The same of a network that is no program's. */

@@ -148,13 +148,12 @@ static const char *first_written(const network *network) {
 }
 
 /* What the caller asked of inputs, outputs, states and the device. */
-static insitu_status shape_face(network *network, const insitu_compile_options *options, insitu_diag *diag) {
-    const target *target;
-    TRY(target_find(options->device, &target, diag));
+static insitu_status apply_io_options(network *network, const insitu_compile_options *options,
+                                      const device **out_device, insitu_diag *diag) {
     if (options->state == INSITU_STATE_CALLER) TRY(network_lift_states(network, diag));
     if (options->state == INSITU_STATE_FROZEN) TRY(network_freeze_states(network, diag));
     TRY(network_alias_outputs(network, options->mutated_inputs, (uint32_t)options->mutated_input_count, diag));
-    return target_check(target, first_written(network), diag);
+    return target_open(options->device, first_written(network), out_device, diag);
 }
 
 /* What `insitu explain` says of copies, to the log. */
@@ -170,10 +169,10 @@ static void log_copies(const plan *plan) {
     }
 }
 
-static insitu_status make_plan(network *network, const insitu_compile_options *options, plan **out_plan,
-                               insitu_diag *diag) {
+static insitu_status make_plan(network *network, const insitu_compile_options *options, const device **out_device,
+                               plan **out_plan, insitu_diag *diag) {
     *out_plan = NULL;
-    TRY(shape_face(network, options, diag));
+    TRY(apply_io_options(network, options, out_device, diag));
     plan_options plan_options = {.no_inplace = options->no_inplace || switch_on(SWITCH_NO_INPLACE)};
     TRY(rewrite_and_plan(network, evaluate_layer, &plan_options, options->strict, out_plan, diag));
     insitu_status status = dump_network(network, diag);
@@ -181,14 +180,14 @@ static insitu_status make_plan(network *network, const insitu_compile_options *o
     if (status == INSITU_OK) status = network_check_symbols(network, INSITU_UNSUPPORTED, diag);
     if (status == INSITU_OK) status = dump_plan(*out_plan);
     if (status == INSITU_OK) status = plan_verify(*out_plan, diag);
-    if (status == INSITU_OK) status = check_kernels(*out_plan, diag);
+    if (status == INSITU_OK) status = check_kernels(*out_device, *out_plan, diag);
     if (status == INSITU_OK) log_copies(*out_plan);
     if (status != INSITU_OK) plan_destroy(*out_plan);
     return status;
 }
 
 static insitu_status check_options(const insitu_compile_options *options, insitu_diag *diag) {
-    const target *target;
+    int32_t index;
     if (options->state < INSITU_STATE_OWNED || options->state > INSITU_STATE_FROZEN)
         FAIL(diag, INSITU_ARG, "compile options: %d is no owner of states", (int)options->state);
     if (options->bounds < INSITU_BOUNDS_EAGER || options->bounds > INSITU_BOUNDS_STRICT)
@@ -196,17 +195,19 @@ static insitu_status check_options(const insitu_compile_options *options, insitu
     if (options->mutated_input_count < 0 || (options->mutated_input_count && !options->mutated_inputs))
         FAIL(diag, INSITU_ARG, "compile options: mutated_inputs has %d rows and %s", (int)options->mutated_input_count,
              options->mutated_inputs ? "a place" : "no place");
-    return target_find(options->device, &target, diag);
+    if (options->device && !device_entry_find(options->device, &index)) return device_unknown(options->device, diag);
+    return INSITU_OK;
 }
 
 /* Takes the network over. */
 static insitu_status make_engine(network *network, const insitu_compile_options *options, file_map *map,
                                  insitu_engine **out_engine, insitu_diag *diag) {
     plan *plan;
-    insitu_status status = make_plan(network, options, &plan, diag);
+    const device *device;
+    insitu_status status = make_plan(network, options, &device, &plan, diag);
     if (status == INSITU_OK) plan->identity = network->identity;
     /* Folded constants lie in the network's memory until the engine has copied them. */
-    if (status == INSITU_OK) status = engine_create(plan, &map, map ? 1 : 0, out_engine, diag);
+    if (status == INSITU_OK) status = engine_create(plan, device, &map, map ? 1 : 0, out_engine, diag);
     network_destroy(network);
     return status;
 }

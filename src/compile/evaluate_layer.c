@@ -1,7 +1,7 @@
 /* Constant folding's arithmetic: a layer over constants becomes a network of its own, is planned, and runs once on the
  * CPU, so that a folded value has the bits that the program would compute. */
 #include "compile/compile_int.h"
-#include "plan/backend.h"
+#include "plan/device.h"
 #include "planner/planner.h"
 
 typedef struct evaluation {
@@ -119,22 +119,23 @@ static insitu_status place(evaluation *evaluation, const bound_plan *bound, size
     return INSITU_OK;
 }
 
-static insitu_status run_prepared(evaluation *evaluation, const backend *backend, const void *prepared, void **bases) {
-    backend_call call = {.bases = bases, .workspace = evaluation->workspace, .end = evaluation->plan->step_count};
-    return backend->run(prepared, &call, evaluation->diag);
+static insitu_status run_prepared(evaluation *evaluation, const void *prepared, void **bases) {
+    const device *cpu = device_cpu();
+    device_call call = {.bases = bases, .workspace = evaluation->workspace, .end = evaluation->plan->step_count};
+    return cpu->run(cpu, NULL, prepared, &call, evaluation->diag);
 }
 
 static insitu_status run_plan(evaluation *evaluation, const bound_plan *bound, void **bases) {
-    const backend *backend = backend_cpu();
+    const device *cpu = device_cpu();
     void *prepared = NULL;
     size_t workspace_bytes = 0;
     insitu_status status =
-        backend->prepare(bound, 1, &evaluation->arena, &prepared, &workspace_bytes, evaluation->diag);
+        cpu->prepare(cpu, bound, 1, &evaluation->arena, &prepared, &workspace_bytes, evaluation->diag);
     if (status == INSITU_OK) {
         evaluation->workspace = memory_alloc_aligned(workspace_bytes, ARENA_ALIGNMENT);
-        status = evaluation->workspace ? run_prepared(evaluation, backend, prepared, bases) : INSITU_NOMEM;
+        status = evaluation->workspace ? run_prepared(evaluation, prepared, bases) : INSITU_NOMEM;
     }
-    if (backend->release) backend->release(prepared);
+    cpu->release(cpu, prepared);
     return status;
 }
 
@@ -166,7 +167,8 @@ static insitu_status evaluate(evaluation *evaluation, const layer *layer, void *
         FAIL(evaluation->diag, INSITU_UNSUPPORTED, "a layer with %u results is not folded", layer->result_count);
     TRY(network_create(&evaluation->network));
     TRY(build_network(evaluation, layer));
-    TRY(plan_build(evaluation->network, &(plan_options){0}, &evaluation->plan, evaluation->diag));
+    plan_search search = plan_search_for(evaluation->network);
+    TRY(plan_network(evaluation->network, &(plan_options){.search = &search}, &evaluation->plan, evaluation->diag));
     sym_value *values;
     bool *known;
     TRY(arena_array(&evaluation->arena, evaluation->plan->symbols.symbol_count, sizeof(*values), &values));
@@ -174,8 +176,8 @@ static insitu_status evaluate(evaluation *evaluation, const layer *layer, void *
     bound_plan bound;
     size_t arena_bytes;
     void **bases;
-    TRY(plan_bind(evaluation->plan, 0, NULL, values, known, &evaluation->arena, &bound, &arena_bytes,
-                  evaluation->diag));
+    TRY(plan_bind(evaluation->plan, 0, NULL, values, known, &evaluation->arena, &bound, evaluation->diag));
+    TRY(plan_lay_out(&bound, 0, NULL, 0, &evaluation->arena, &arena_bytes, evaluation->diag));
     TRY(place(evaluation, &bound, arena_bytes, &bases));
     TRY(run_plan(evaluation, &bound, bases));
     return gather(evaluation, bases, out_bytes, size);

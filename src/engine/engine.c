@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 
-enum { WEIGHT_ALIGNMENT = 64 };
-
 static bool lies_in_map(const insitu_engine *engine, const weight_record *weight) {
     uintptr_t first = (uintptr_t)weight->data;
     for (uint32_t i = 0; i < engine->map_count; i++) {
@@ -208,6 +206,7 @@ static insitu_status fill(insitu_engine *engine, file_map *const *maps, uint32_t
     for (uint32_t i = 0; i < map_count; i++) engine->maps[i] = file_map_retain(maps[i]);
     engine->map_count = map_count;
     TRY(own_weights(engine, diag));
+    TRY(engine_find_weights(engine));
     TRY(fill_inputs(engine));
     TRY(fill_outputs(engine));
     TRY(fill_states(engine));
@@ -216,15 +215,15 @@ static insitu_status fill(insitu_engine *engine, file_map *const *maps, uint32_t
     return fill_report(engine, diag);
 }
 
-insitu_status engine_create(plan *plan, file_map *const *maps, uint32_t map_count, insitu_engine **out_engine,
-                            insitu_diag *diag) {
+insitu_status engine_create(plan *plan, const device *device, file_map *const *maps, uint32_t map_count,
+                            insitu_engine **out_engine, insitu_diag *diag) {
     *out_engine = NULL;
     insitu_engine *engine = memory_alloc(sizeof(*engine));
     if (!engine) {
         plan_destroy(plan);
         return INSITU_NOMEM;
     }
-    *engine = (insitu_engine){.plan = plan};
+    *engine = (insitu_engine){.plan = plan, .device = device};
     arena_init(&engine->arena);
     insitu_status status = fill(engine, maps, map_count, diag);
     if (status != INSITU_OK) {
@@ -237,6 +236,7 @@ insitu_status engine_create(plan *plan, file_map *const *maps, uint32_t map_coun
 
 void insitu_engine_destroy(insitu_engine *engine) {
     if (!engine) return;
+    engine_free_weights(engine);
     plan_destroy(engine->plan);
     for (uint32_t i = 0; i < engine->map_count; i++) file_map_release(engine->maps[i]);
     memory_free(engine->copied_weights);

@@ -3,7 +3,7 @@
 #ifndef ENGINE_ROOM_H
 #define ENGINE_ROOM_H
 
-#include "plan/backend.h"
+#include "plan/device.h"
 
 #include <insitu/engine.h>
 
@@ -18,8 +18,12 @@ typedef struct engine_alias { /* an input that the program writes, and the outpu
     uint32_t input;
 } engine_alias;
 
+enum { WEIGHT_ALIGNMENT = 64 };
+
 struct insitu_engine {
     plan *plan;
+    const device *device;
+    void **weights;  /* addresses of the plan's weights in the device's memory; NULL before engine_place_weights */
     file_map **maps; /* retained */
     uint32_t map_count;
     bool is_cached;          /* found in the compile cache */
@@ -34,10 +38,15 @@ struct insitu_engine {
     map alias_names; /* of the aliases' outputs */
 };
 
-/* Makes an engine of a verified plan, which it owns from now on, also if this fails. Each weight's bytes lie in one of
+/* Makes an engine of a verified plan, which it owns from now on, also if this fails, for a device. Each weight's bytes lie in one of
  * the maps (retained here) or are copied. Errors: NOMEM, INTERNAL (a weight without bytes). */
-MUST_CHECK insitu_status engine_create(plan *plan, file_map *const *maps, uint32_t map_count,
+MUST_CHECK insitu_status engine_create(plan *plan, const device *device, file_map *const *maps, uint32_t map_count,
                                        insitu_engine **out_engine, insitu_diag *diag);
+/* ---- engine_weights.c ---- */
+MUST_CHECK insitu_status engine_find_weights(insitu_engine *engine);
+/* Before a context is made: the weights are in the device's memory. Any thread. Errors: NOMEM, DEVICE. */
+MUST_CHECK insitu_status engine_place_weights(const insitu_engine *engine, insitu_diag *diag);
+void engine_free_weights(const insitu_engine *engine);
 
 /* ---- engine files ---- */
 typedef struct engine_read_options {

@@ -94,6 +94,12 @@ static insitu_status attach_weights(engine_reader *reader, plan *plan, const wei
     return INSITU_OK;
 }
 
+/* record_check refuses the record of any other device. */
+static const device *device_of(const char *name) {
+    const device *found;
+    return device_open(name, &found, NULL) == INSITU_OK ? found : device_cpu();
+}
+
 static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engine) {
     const safetensor *plan_tensor;
     weight_source *sources;
@@ -121,7 +127,8 @@ static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engi
         return status;
     }
     file_map *const maps[2] = {reader->map, reader->zeros};
-    TRY(engine_create(plan, maps, reader->zeros ? 2 : 1, out_engine, reader->diag));
+    const device *device = device_of(reader->record.fields[RECORD_DEVICE_NAME]);
+    TRY(engine_create(plan, device, maps, reader->zeros ? 2 : 1, out_engine, reader->diag));
     status = record_check(&reader->record, *out_engine, reader->diag);
     if (status == INSITU_OK && reader->options->cache_key)
         status = record_same(&reader->record, *out_engine, reader->diag);

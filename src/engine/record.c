@@ -116,7 +116,7 @@ static insitu_status find_decided(const plan *plan, arena *arena, const char **o
 insitu_status record_make(const insitu_engine *engine, arena *arena, record *out_record, insitu_diag *diag) {
     for (uint32_t i = 0; i < RECORD_LENGTH; i++) out_record->fields[i] = "";
     out_record->fields[RECORD_ABI_TARGET] = RECORD_ABI;
-    out_record->fields[RECORD_DEVICE_NAME] = RECORD_DEVICE;
+    out_record->fields[RECORD_DEVICE_NAME] = engine->device->entry->name;
     out_record->fields[RECORD_ENGINE] = PLAN_TENSOR;
     out_record->fields[RECORD_TARGET_PLATFORM] = RECORD_PLATFORM;
     TRY(find_decided(engine->plan, arena, &out_record->fields[RECORD_REQUIRES_OUTPUT_ALLOCATOR]));

@@ -8,7 +8,6 @@
 #include "engine/format.h"
 
 #define RECORD_ABI "10"       /* versions the record alone */
-#define RECORD_DEVICE "cpu"   /* the only device yet */
 #define RECORD_PLATFORM "any" /* an engine without machine code */
 
 typedef enum record_field {

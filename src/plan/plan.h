@@ -151,6 +151,8 @@ typedef struct plan {
 } plan;
 
 static inline bool step_is_item(const plan_step *step) { return step->kind == STEP_LAYER && step->layer == LAYER_ITEM; }
+/* The runtime may stop before the step, to read positions that a step before it in the segment has computed. */
+bool plan_is_cut(const plan *plan, uint32_t step);
 uint32_t plan_segment_of(const plan *plan, uint32_t step); /* the segment that the step lies in */
 
 /* Bytes a call copies, of all states and written inputs; INT64_MAX if that depends on symbols. */

@@ -1,5 +1,5 @@
 /* Binding: a plan and numbers for its symbols give the tables that a backend runs from. */
-#include "plan/backend.h"
+#include "plan/bound_plan.h"
 
 #include <inttypes.h>
 
@@ -200,29 +200,6 @@ static insitu_status bind_storages(binder *binder, uint32_t segment, const bound
     return INSITU_OK;
 }
 
-static bool lives_here(const plan *plan, const plan_storage *storage, uint32_t segment) {
-    return storage->kind == STORAGE_ARENA && plan_segment_of(plan, storage->first_step) == segment;
-}
-
-static insitu_status place_arena(const binder *binder, uint32_t segment, size_t *out_total) {
-    const plan *plan = binder->plan;
-    memory_block *blocks;
-    size_t *offsets;
-    TRY(arena_array(binder->arena, plan->storage_count, sizeof(*blocks), &blocks));
-    TRY(arena_array(binder->arena, plan->storage_count, sizeof(*offsets), &offsets));
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < plan->storage_count; i++) {
-        const plan_storage *storage = &plan->storages[i];
-        if (lives_here(plan, storage, segment))
-            blocks[count++] = (memory_block){binder->storage_bytes[i], storage->first_step, storage->last_step};
-    }
-    TRY(memory_assign(blocks, count, ARENA_ALIGNMENT, binder->arena, offsets, out_total));
-    count = 0;
-    for (uint32_t i = 0; i < plan->storage_count; i++)
-        if (lives_here(plan, &plan->storages[i], segment)) binder->arena_offsets[i] = offsets[count++];
-    return INSITU_OK;
-}
-
 /* A number that the symbol may have. */
 static sym_value guess_of(const symbol *symbol) {
     int64_t number = 0;
@@ -243,10 +220,8 @@ static insitu_status binder_init(binder *binder) {
 }
 
 insitu_status plan_bind(const plan *plan, uint32_t segment, const bound_plan *earlier, const sym_value *values,
-                        const bool *known, arena *arena, bound_plan *out_bound, size_t *out_arena_bytes,
-                        insitu_diag *diag) {
+                        const bool *known, arena *arena, bound_plan *out_bound, insitu_diag *diag) {
     *out_bound = (bound_plan){.plan = plan};
-    *out_arena_bytes = 0;
     binder binder = {.plan = plan, .values = values, .known = known, .arena = arena, .diag = diag};
     const plan_segment *part = &plan->segments[segment];
     uint32_t count = part->end_step - part->first_step;
@@ -257,7 +232,6 @@ insitu_status plan_bind(const plan *plan, uint32_t segment, const bound_plan *ea
     TRY(arena_array(arena, count, sizeof(*steps), &steps));
     TRY(bind_storages(&binder, segment, earlier));
     for (uint32_t i = 0; i < count; i++) TRY(bind_step(&binder, &plan->steps[part->first_step + i], &steps[i]));
-    TRY(place_arena(&binder, segment, out_arena_bytes));
     *out_bound = (bound_plan){.plan = plan,
                               .steps = steps,
                               .first_step = part->first_step,

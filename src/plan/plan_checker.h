@@ -5,7 +5,7 @@
 #ifndef PLAN_CHECKER_H
 #define PLAN_CHECKER_H
 
-#include "plan/backend.h"
+#include "plan/device.h"
 
 typedef struct plan_checker {
     plan *plan;

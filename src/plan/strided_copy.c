@@ -1,5 +1,5 @@
 /* Copies a strided tensor's elements to another strided place, as bytes. */
-#include "plan/backend.h"
+#include "plan/bound_plan.h"
 
 typedef struct copy_loops {
     uint32_t count;
@@ -7,12 +7,12 @@ typedef struct copy_loops {
 } copy_loops;
 
 /* Drops dimensions of size 1 and joins neighbours that both sides step through evenly. */
-static copy_loops make_loops(int64_t item_size, uint32_t rank, const int64_t *sizes, const int64_t *target_strides,
-                             const int64_t *source_strides) {
+static copy_loops make_loops(uint32_t rank, const int64_t *sizes, const int64_t *target_steps,
+                             const int64_t *source_steps) {
     copy_loops loops = {0};
     for (uint32_t i = 0; i < rank; i++) {
         if (sizes[i] == 1) continue;
-        int64_t target = target_strides[i] * item_size, source = source_strides[i] * item_size;
+        int64_t target = target_steps[i], source = source_steps[i];
         uint32_t last = loops.count - 1;
         if (loops.count && loops.target[last] == target * sizes[i] && loops.source[last] == source * sizes[i]) {
             loops.sizes[last] *= sizes[i];
@@ -37,12 +37,11 @@ static void copy_row(uint8_t *target, const uint8_t *source, size_t item_size, i
     for (int64_t i = 0; i < count; i++) memcpy(target + i * target_step, source + i * source_step, item_size);
 }
 
-void strided_copy(dtype type, uint32_t rank, const int64_t *sizes, void *target, const int64_t *target_strides,
-                  const void *source, const int64_t *source_strides) {
+void strided_copy_bytes(size_t item_size, uint32_t rank, const int64_t *sizes, void *target,
+                        const int64_t *target_steps, const void *source, const int64_t *source_steps) {
     for (uint32_t i = 0; i < rank; i++)
         if (sizes[i] == 0) return;
-    size_t item_size = dtype_size(type);
-    copy_loops loops = make_loops((int64_t)item_size, rank, sizes, target_strides, source_strides);
+    copy_loops loops = make_loops(rank, sizes, target_steps, source_steps);
     uint8_t *to = target;
     const uint8_t *from = source;
     if (loops.count == 0) {
@@ -65,4 +64,16 @@ void strided_copy(dtype type, uint32_t rank, const int64_t *sizes, void *target,
             position[dim] = 0;
         }
     }
+}
+
+void byte_steps(dtype type, uint32_t rank, const int64_t *strides, int64_t *out_steps) {
+    for (uint32_t i = 0; i < rank; i++) out_steps[i] = strides[i] * (int64_t)dtype_size(type);
+}
+
+void strided_copy(dtype type, uint32_t rank, const int64_t *sizes, void *target, const int64_t *target_strides,
+                  const void *source, const int64_t *source_strides) {
+    int64_t target_steps[MAX_RANK], source_steps[MAX_RANK];
+    byte_steps(type, rank, target_strides, target_steps);
+    byte_steps(type, rank, source_strides, source_steps);
+    strided_copy_bytes(dtype_size(type), rank, sizes, target, target_steps, source, source_steps);
 }

@@ -150,19 +150,27 @@ static insitu_status sum_counters(const insitu_context *context, uint32_t segmen
 }
 
 static insitu_status prepare(const insitu_context *context, uint32_t segment, binding *binding, insitu_diag *diag) {
-    const backend *backend = context->backend;
+    const device *device = context->device;
     size_t restore_bytes = 0;
     binding->threads = context->threads;
-    TRY(backend->prepare(&binding->bound, context->threads, &binding->arena, &binding->prepared,
-                         &binding->workspace_bytes, diag));
+    TRY(device->prepare(device, &binding->bound, context->threads, &binding->arena, &binding->prepared,
+                        &binding->workspace_bytes, diag));
     TRY(state_writes_find(context, &binding->bound, &binding->arena, &binding->writes));
     TRY(plan_bind_restores(context->engine->plan, segment, &binding->bound, context->values, context->fixed,
                            &binding->arena, &binding->restores, diag));
     if (binding->restores.step_count == 0) return INSITU_OK;
-    TRY(backend->prepare(&binding->restores, context->threads, &binding->arena, &binding->prepared_restores,
-                         &restore_bytes, diag));
+    TRY(device->prepare(device, &binding->restores, context->threads, &binding->arena, &binding->prepared_restores,
+                        &restore_bytes, diag));
     if (restore_bytes > binding->workspace_bytes) binding->workspace_bytes = restore_bytes;
     return INSITU_OK;
+}
+
+/* Which steps one kernel runs, and memory for the rest. */
+static insitu_status group(const device *device, uint32_t segment, binding *binding, insitu_diag *diag) {
+    plan_group *groups = NULL;
+    uint32_t count = 0;
+    if (device->group) TRY(device->group(device, &binding->bound, &binding->arena, &groups, &count, diag));
+    return plan_lay_out(&binding->bound, segment, groups, count, &binding->arena, &binding->arena_bytes, diag);
 }
 
 /* is_ahead: no input is bound yet. */
@@ -176,7 +184,8 @@ static insitu_status fill_binding(const insitu_context *context, uint32_t segmen
         TRY(context_check_asserts(context, NONE, diag));
     }
     TRY(plan_bind(plan, segment, context->bounds, context->values, context->fixed, &binding->arena, &binding->bound,
-                  &binding->arena_bytes, diag));
+                  diag));
+    TRY(group(context->device, segment, binding, diag));
     if (segment == 0) {
         TRY(check_input_storages(context, binding, diag));
         TRY(bind_outputs(context, binding, diag));
@@ -187,10 +196,13 @@ static insitu_status fill_binding(const insitu_context *context, uint32_t segmen
 
 void binding_destroy(const insitu_context *context, binding *binding) {
     if (!binding) return;
+    const device *device = context->device;
+    context_await(context);
     if (binding->inputs)
-        for (uint32_t i = 0; i < context->engine->plan->input_count; i++) memory_free(binding->inputs[i].staged);
-    if (context->backend->release) context->backend->release(binding->prepared);
-    if (context->backend->release) context->backend->release(binding->prepared_restores);
+        for (uint32_t i = 0; i < context->engine->plan->input_count; i++)
+            device->free(device, binding->inputs[i].staged);
+    device->release(device, binding->prepared);
+    device->release(device, binding->prepared_restores);
     arena_release(&binding->arena);
     memory_free(binding);
 }
@@ -231,7 +243,7 @@ insitu_status context_bind_ahead(insitu_context *context) {
         if (plan->symbol_sources[i].source != SYMBOL_STEP && plan->symbol_sources[i].source != SYMBOL_UNUSED)
             return INSITU_OK;
     find_fixed(context, 0);
-    context->threads = context->backend->threads(context->thread_limit);
+    context->threads = context->device->threads(context->device, context->thread_limit);
     return make_binding(context, 0, true, &made, NULL) == INSITU_NOMEM ? INSITU_NOMEM : INSITU_OK;
 }
 

@@ -47,6 +47,45 @@ size_t region_bytes(const byte_region *region) {
 
 /* ---- copies ---- */
 
+/* Steps of as many dense runs. */
+static void dense_steps(const byte_region *region, int64_t *out_steps) {
+    int64_t step = (int64_t)region->run;
+    for (uint32_t i = region->rank; i-- > 0;) {
+        out_steps[i] = step;
+        step *= region->counts[i];
+    }
+}
+
+insitu_status region_gather(const byte_region *region, const device *device, void *stream, const void *block,
+                            void *dense, insitu_diag *diag) {
+    int64_t steps[MAX_RANK];
+    if (region->run == 0) return INSITU_OK;
+    dense_steps(region, steps);
+    const device_copy copy = {.item = region->run,
+                              .rank = region->rank,
+                              .sizes = region->counts,
+                              .target = dense,
+                              .target_steps = steps,
+                              .source = (const uint8_t *)block + region->offset,
+                              .source_steps = region->steps};
+    return device->copy_strided(device, stream, &copy, diag);
+}
+
+insitu_status region_scatter(const byte_region *region, const device *device, void *stream, void *block,
+                             const void *dense, insitu_diag *diag) {
+    int64_t steps[MAX_RANK];
+    if (region->run == 0) return INSITU_OK;
+    dense_steps(region, steps);
+    const device_copy copy = {.item = region->run,
+                              .rank = region->rank,
+                              .sizes = region->counts,
+                              .target = (uint8_t *)block + region->offset,
+                              .target_steps = region->steps,
+                              .source = dense,
+                              .source_steps = steps};
+    return device->copy_strided(device, stream, &copy, diag);
+}
+
 typedef struct run_walk {
     const byte_region *region;
     int64_t at[MAX_RANK];
@@ -67,33 +106,16 @@ static bool walk_next(run_walk *walk) {
     return false;
 }
 
-void region_gather(const byte_region *region, const void *block, void *dense) {
+insitu_status region_set(const byte_region *region, const device *device, void *stream, void *block, const void *host,
+                         insitu_diag *diag) {
     run_walk walk = walk_start(region);
-    uint8_t *to = dense;
-    if (region->run == 0) return;
+    if (region->run == 0) return INSITU_OK;
     do {
-        memcpy(to, (const uint8_t *)block + walk.offset, region->run);
-        to += region->run;
-    } while (walk_next(&walk));
-}
-
-void region_scatter(const byte_region *region, void *block, const void *dense) {
-    run_walk walk = walk_start(region);
-    const uint8_t *from = dense;
-    if (region->run == 0) return;
-    do {
-        memcpy((uint8_t *)block + walk.offset, from, region->run);
-        from += region->run;
-    } while (walk_next(&walk));
-}
-
-void region_set(const byte_region *region, void *block, const void *source) {
-    run_walk walk = walk_start(region);
-    if (region->run == 0) return;
-    do {
-        if (source)
-            memcpy((uint8_t *)block + walk.offset, (const uint8_t *)source + walk.offset, region->run);
+        uint8_t *target = (uint8_t *)block + walk.offset;
+        if (host)
+            TRY(device->copy_to(device, stream, target, (const uint8_t *)host + walk.offset, region->run, diag));
         else
-            memset((uint8_t *)block + walk.offset, 0, region->run);
+            TRY(device->fill(device, stream, target, 0, region->run, diag));
     } while (walk_next(&walk));
+    return INSITU_OK;
 }

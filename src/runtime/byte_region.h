@@ -2,7 +2,7 @@
 #ifndef BYTE_REGION_H
 #define BYTE_REGION_H
 
-#include "plan/backend.h"
+#include "plan/device.h"
 
 /* Runs of run bytes, at offset and at every combination of count steps. */
 typedef struct byte_region {
@@ -14,10 +14,13 @@ typedef struct byte_region {
 /* The bytes of a strided tensor whose first element lies at offset. */
 byte_region region_of(dtype type, uint32_t rank, const int64_t *sizes, const int64_t *strides, size_t offset);
 size_t region_bytes(const byte_region *region); /* 0 if it has no elements */
-/* Between the region's bytes in a block, and as many dense ones. */
-void region_gather(const byte_region *region, const void *block, void *dense);
-void region_scatter(const byte_region *region, void *block, const void *dense);
-/* The region's bytes become those of another block at the same places; NULL: zeros. */
-void region_set(const byte_region *region, void *block, const void *source);
+/* Between the region's bytes in a block of the device's memory, and as many dense ones there. Errors: DEVICE. */
+MUST_CHECK insitu_status region_gather(const byte_region *region, const device *device, void *stream, const void *block,
+                                       void *dense, insitu_diag *diag);
+MUST_CHECK insitu_status region_scatter(const byte_region *region, const device *device, void *stream, void *block,
+                                        const void *dense, insitu_diag *diag);
+/* The region's bytes become those of a block of host memory at the same places; NULL: zeros. */
+MUST_CHECK insitu_status region_set(const byte_region *region, const device *device, void *stream, void *block,
+                                    const void *host, insitu_diag *diag);
 
 #endif

@@ -78,30 +78,46 @@ insitu_status insitu_context_create(const insitu_engine *engine, insitu_context 
     if (!context) FAIL(diag, INSITU_NOMEM, "out of memory for a context");
     memset(context, 0, sizeof(*context));
     context->engine = engine;
-    context->backend = backend_cpu();
-    context->thread_limit = context->backend->thread_limit();
+    context->device = engine->device;
+    context->thread_limit = context->device->thread_limit(context->device);
     arena_init(&context->arena);
     insitu_status status = fill(context);
+    if (status == INSITU_OK) status = engine_place_weights(engine, diag);
+    if (status == INSITU_OK && context->device->is_async)
+        status = context->device->fault_create(context->device, &context->own_fault, diag);
     if (status == INSITU_OK) status = context_bind_ahead(context);
     if (status != INSITU_OK) {
         insitu_context_destroy(context);
-        FAIL(diag, status, "out of memory for a context");
+        if (status == INSITU_NOMEM) FAIL(diag, status, "out of memory for a context");
+        return diag_complete(diag, status);
     }
     *out_context = context;
     return INSITU_OK;
 }
 
+/* A device that fails here fails the next call, too. */
+void context_await(const insitu_context *context) {
+    const device *device = context->device;
+    if (device->is_async && device->synchronize(device, context->stream, NULL) != INSITU_OK)
+        log_printf(1, "the device failed while it was waited for");
+}
+
 void insitu_context_destroy(insitu_context *context) {
     if (!context) return;
     const plan *plan = context->engine->plan;
+    const device *device = context->device;
+    context_await(context);
     for (uint32_t i = 0; context->segments && i < plan->segment_count; i++) {
         context_segment *segment = &context->segments[i];
         for (uint32_t b = 0; b < segment->binding_count; b++) binding_destroy(context, segment->bindings[b]);
-        memory_free(segment->intermediate.data);
+        device->free(device, segment->intermediate.data);
     }
-    for (uint32_t i = 0; context->outputs && i < plan->output_count; i++) memory_free(context->outputs[i].memory.data);
-    memory_free(context->workspace.data);
-    memory_free(context->output.data);
+    for (uint32_t i = 0; context->outputs && i < plan->output_count; i++)
+        device->free(device, context->outputs[i].memory.data);
+    device->free(device, context->workspace.data);
+    device->free(device, context->output.data);
+    device->event_free(device, context->event);
+    if (context->own_fault) device->fault_free(device, context->own_fault);
     arena_release(&context->arena);
     memory_free(context);
 }
@@ -168,6 +184,8 @@ insitu_status insitu_context_set_input(insitu_context *context, int32_t index, c
     if (input->is_none) return INSITU_OK;
     static const shape no_sizes = {0};
     expected_tensor expected = {.what = "input",
+                                .device = context->device,
+                                .may_be_host = true,
                                 .name = input->name,
                                 .dtype = input->type.dtype,
                                 .shape = input->is_scalar ? &no_sizes : &input->type.shape};
@@ -206,6 +224,8 @@ insitu_status insitu_context_set_output(insitu_context *context, int32_t index, 
     static const shape no_sizes = {0};
     bool is_number = output->kind == OUTPUT_NUMBER;
     expected_tensor expected = {.what = "output",
+                                .device = context->device,
+                                .may_be_host = true,
                                 .name = output->name,
                                 .dtype = output_dtype(plan, output),
                                 .shape = is_number ? &no_sizes : &output->operand.type.shape};
@@ -269,6 +289,20 @@ insitu_status insitu_context_output(const insitu_context *context, int32_t index
     if (!context->has_run) FAIL(diag, INSITU_ARG, "the context has no outputs: its last call failed, or none was made");
     *out_tensor = context->outputs[index].result;
     return INSITU_OK;
+}
+
+insitu_status insitu_context_read_output(insitu_context *context, int32_t index, void *data, size_t size,
+                                         insitu_diag *diag) {
+    insitu_tensor tensor;
+    if (!data && size) FAIL(diag, INSITU_ARG, "insitu_context_read_output needs data");
+    TRY(insitu_context_output(context, index, &tensor, diag));
+    size_t expected = tensor.dtype.bits / 8;
+    for (int32_t i = 0; i < tensor.ndim; i++) expected *= (size_t)tensor.shape[i];
+    if (size != expected)
+        FAIL(diag, INSITU_SHAPE, "output '%s' has %zu bytes where %zu were given",
+             context->engine->plan->outputs[index].name, expected, size);
+    context_await(context);
+    return size ? tensor_gather(context->device, &tensor, data, diag) : INSITU_OK;
 }
 
 insitu_status insitu_context_stats(const insitu_context *context, insitu_run_stats *stats, insitu_diag *diag) {

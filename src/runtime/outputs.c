@@ -53,6 +53,7 @@ static bool is_direct(const insitu_context *context, uint32_t index) {
     const binding_output *row = context->outputs[index].row;
     const layout *layout = &row->layout;
     if (context->outputs[index].item != context->outputs[index].storage_item) return false;
+    if (target->is_host && !context->device->is_host) return false;
     return target->is_bound && is_own(context->engine->plan, index) && layout->offset == 0 &&
            layout->extent == layout->bytes && row->storage_bytes == layout->bytes &&
            same_strides(layout->rank, layout->sizes, target->strides, layout->strides);
@@ -69,7 +70,7 @@ insitu_status context_reserve_outputs(insitu_context *context, insitu_diag *diag
             FAIL(diag, INSITU_NOMEM, "out of memory: the call's outputs are too large");
         total = end - end % ARENA_ALIGNMENT;
     }
-    return memory_grow(&context->output, total, diag);
+    return memory_grow(context->device, &context->output, total, diag);
 }
 
 void *context_output_base(const insitu_context *context, uint32_t index) {
@@ -85,10 +86,9 @@ static insitu_status decide_storage(insitu_context *context, uint32_t index, ins
     TRY(context_evaluate(context, context->engine->plan->storages[storage].bytes, &bytes, diag));
     if (bytes < 0)
         FAIL(diag, INSITU_SHAPE, "output '%s' would have a negative size", context->engine->plan->outputs[index].name);
-    TRY(memory_grow(&output->memory, (size_t)bytes, diag));
+    TRY(memory_grow(context->device, &output->memory, (size_t)bytes, diag));
     context->bases[storage] = output->memory.data;
-    if (switch_on(SWITCH_POISON)) memset(output->memory.data, 0xFF, (size_t)bytes);
-    return INSITU_OK;
+    return poison(context, output->memory.data, (size_t)bytes, diag);
 }
 
 static insitu_status decide_output(insitu_context *context, uint32_t index, insitu_diag *diag) {
@@ -97,12 +97,11 @@ static insitu_status decide_output(insitu_context *context, uint32_t index, insi
     TRY(context_evaluate_output(context, index, &output->late, diag));
     output->row = &output->late;
     TRY(context_check_target(context, index, diag));
-    if (!is_direct(context, index)) TRY(memory_grow(&output->memory, output->late.bytes, diag));
+    if (!is_direct(context, index)) TRY(memory_grow(context->device, &output->memory, output->late.bytes, diag));
     if (!is_own(plan, index) || output->storage_item != output->item) return INSITU_OK;
     void *base = context_output_base(context, index);
     context->bases[plan->outputs[index].operand.storage] = base;
-    if (switch_on(SWITCH_POISON)) memset(base, 0xFF, output->late.storage_bytes);
-    return INSITU_OK;
+    return poison(context, base, output->late.storage_bytes, diag);
 }
 
 insitu_status context_decide_outputs(insitu_context *context, uint32_t item, insitu_diag *diag) {
@@ -118,9 +117,17 @@ insitu_status context_decide_outputs(insitu_context *context, uint32_t item, ins
 
 /* ---- after the call ---- */
 
-static void set_result(context_output *output, dtype type, uint32_t rank, void *data, uint64_t byte_offset) {
+/* The caller's tensor holds what the program has left there; of one that was staged and written, since it was copied back. */
+static bool is_written_where_it_lies(const insitu_context *context, uint32_t input) {
+    const plan_input *declared = &context->engine->plan->inputs[input];
+    const bound_tensor *given = &context->inputs[input];
+    return context->bases[declared->storage] == given->address || (declared->is_written && given->is_host);
+}
+
+static void set_result(context_output *output, insitu_device device, dtype type, uint32_t rank, void *data,
+                       uint64_t byte_offset) {
     output->result = (insitu_tensor){.data = data,
-                                     .device = {INSITU_DEVICE_CPU, 0},
+                                     .device = device,
                                      .ndim = (int32_t)rank,
                                      .dtype = dtype_public(type),
                                      .shape = output->sizes,
@@ -128,31 +135,34 @@ static void set_result(context_output *output, dtype type, uint32_t rank, void *
                                      .byte_offset = byte_offset};
 }
 
-static void set_result_to_target(context_output *output, dtype type) {
+static insitu_device device_of(const insitu_context *context, const bound_tensor *tensor) {
+    return tensor->is_host ? device_cpu()->tensor_device : context->device->tensor_device;
+}
+
+static void set_result_to_target(const insitu_context *context, context_output *output, dtype type) {
     const bound_tensor *target = &output->target;
     memcpy(output->sizes, target->sizes, sizeof(output->sizes));
     memcpy(output->strides, target->strides, sizeof(output->strides));
-    set_result(output, type, target->rank, target->data, target->byte_offset);
+    set_result(output, device_of(context, target), type, target->rank, target->data, target->byte_offset);
 }
 
-static void finish_number(insitu_context *context, uint32_t index) {
+/* A number lies in the context itself, which is host memory, unless the caller has a place for it. */
+static insitu_status finish_number(insitu_context *context, uint32_t index, insitu_diag *diag) {
     context_output *output = &context->outputs[index];
-    sym_value value = output->row->number;
-    uint8_t *place = output->target.is_bound ? output->target.address : own_memory(context, index);
-    dtype type = DTYPE_I64;
-    if (value.kind == SYM_KIND_FLOAT) {
-        type = DTYPE_F64;
-        memcpy(place, &value.f, sizeof(value.f));
-    } else if (value.kind == SYM_KIND_BOOL) {
-        type = DTYPE_BOOL;
-        *place = value.i != 0;
-    } else {
-        memcpy(place, &value.i, sizeof(value.i));
+    output->number = output->row->number;
+    dtype type = output_dtype(context->engine->plan, &context->engine->plan->outputs[index]);
+    void *value = type == DTYPE_F64 ? (void *)&output->number.f : (void *)&output->number.i;
+    if (type == DTYPE_BOOL) {
+        output->truth = output->number.i != 0;
+        value = &output->truth;
     }
-    if (output->target.is_bound)
-        set_result_to_target(output, type);
-    else
-        set_result(output, type, 0, place, 0);
+    if (!output->target.is_bound) {
+        set_result(output, device_cpu()->tensor_device, type, 0, value, 0);
+        return INSITU_OK;
+    }
+    set_result_to_target(context, output, type);
+    const place target = {output->target.address, NULL, output->target.is_host}, source = {value, NULL, true};
+    return transfer(context->device, context->stream, type, 0, NULL, target, source, diag);
 }
 
 /* The tensor where the program left it. */
@@ -160,48 +170,57 @@ static void hand_out(insitu_context *context, uint32_t index) {
     const plan_output *declared = &context->engine->plan->outputs[index];
     context_output *output = &context->outputs[index];
     const layout *layout = &output->row->layout;
+    const insitu_device device = context->device->tensor_device;
     memcpy(output->sizes, layout->sizes, sizeof(output->sizes));
     memcpy(output->strides, layout->strides, sizeof(output->strides));
     uint8_t *base = context->bases[declared->operand.storage];
-    if (declared->alias == ALIAS_INPUT && base == context->inputs[declared->alias_index].address) {
+    if (declared->alias == ALIAS_INPUT && is_written_where_it_lies(context, declared->alias_index)) {
         const bound_tensor *input = &context->inputs[declared->alias_index];
         uint8_t *data = input->data;
-        set_result(output, layout->dtype, layout->rank, data ? data + layout->offset : NULL, input->byte_offset);
+        set_result(output, device_of(context, input), layout->dtype, layout->rank, data ? data + layout->offset : NULL,
+                   input->byte_offset);
         return;
     }
-    set_result(output, layout->dtype, layout->rank, base + layout->offset, 0);
+    set_result(output, device, layout->dtype, layout->rank, base + layout->offset, 0);
 }
 
 /* The tensor in the caller's memory, which it was not computed in. */
-static void copy_out(insitu_context *context, uint32_t index) {
+static insitu_status copy_out(insitu_context *context, uint32_t index, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     const plan_operand *operand = &plan->outputs[index].operand;
     context_output *output = &context->outputs[index];
     const layout *layout = &output->row->layout;
-    const uint8_t *source = (const uint8_t *)context->bases[operand->storage] + layout->offset;
-    set_result_to_target(output, layout->dtype);
-    if (layout->bytes == 0) return;
-    uint8_t *target = (uint8_t *)output->result.data + output->result.byte_offset;
-    strided_copy(layout->dtype, layout->rank, layout->sizes, target, output->strides, source, layout->strides);
+    const place source = {(uint8_t *)context->bases[operand->storage] + layout->offset, layout->strides,
+                          context->device->is_host};
+    const place target = {output->target.address, output->target.strides, output->target.is_host};
+    set_result_to_target(context, output, layout->dtype);
+    if (layout->bytes == 0) return INSITU_OK;
+    TRY(transfer(context->device, context->stream, layout->dtype, layout->rank, layout->sizes, target, source, diag));
     if (plan->outputs[index].alias != ALIAS_NONE) context->stats.output_bytes_copied += (int64_t)layout->bytes;
+    return INSITU_OK;
 }
 
-void context_finish_output(insitu_context *context, const insitu_state *state, uint32_t index) {
+bool context_returns_to_host(const insitu_context *context) {
+    for (uint32_t i = 0; i < context->engine->plan->output_count; i++)
+        if (context->outputs[i].target.is_bound && context->outputs[i].target.is_host) return true;
+    return false;
+}
+
+insitu_status context_finish_output(insitu_context *context, const insitu_state *state, uint32_t index,
+                                    insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     const plan_output *declared = &plan->outputs[index];
     context_output *output = &context->outputs[index];
     if (declared->kind == OUTPUT_NONE) {
         output->result = (insitu_tensor){0};
-        return;
+        return INSITU_OK;
     }
-    if (declared->kind == OUTPUT_NUMBER) {
-        finish_number(context, index);
-        return;
-    }
+    if (declared->kind == OUTPUT_NUMBER) return finish_number(context, index, diag);
     if (is_direct(context, index) || output_is_its_alias(context, state, index))
-        set_result_to_target(output, output->row->layout.dtype);
+        set_result_to_target(context, output, output->row->layout.dtype);
     else if (!output->target.is_bound)
         hand_out(context, index);
     else
-        copy_out(context, index);
+        return copy_out(context, index, diag);
+    return INSITU_OK;
 }

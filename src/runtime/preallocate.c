@@ -22,12 +22,12 @@ static insitu_status allocate(insitu_context *context, uint32_t index, insitu_di
     if (output->kind == OUTPUT_NONE || output->alias != ALIAS_NONE) return INSITU_OK;
     if (!most_bytes(context->engine->plan, output, &bytes))
         FAIL(diag, INSITU_SHAPE, "output '%s' can't be allocated beforehand: its size has no limit", output->name);
-    return memory_grow(&context->outputs[index].memory, (size_t)bytes, diag);
+    return memory_grow(context->device, &context->outputs[index].memory, (size_t)bytes, diag);
 }
 
 static void release(insitu_context *context) {
     for (uint32_t i = 0; i < context->engine->plan->output_count; i++) {
-        memory_free(context->outputs[i].memory.data);
+        context->device->free(context->device, context->outputs[i].memory.data);
         context->outputs[i].memory = (grown_memory){0};
     }
 }

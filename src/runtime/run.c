@@ -16,29 +16,38 @@ static double now(void) {
 
 /* ---- memory ---- */
 
-insitu_status memory_grow(grown_memory *memory, size_t size, insitu_diag *diag) {
+insitu_status memory_grow(const device *device, grown_memory *memory, size_t size, insitu_diag *diag) {
     if (size == 0) size = ARENA_ALIGNMENT;
     if (size <= memory->size) return INSITU_OK;
     size_t wanted = memory->size <= SIZE_MAX / 2 && memory->size * 2 > size ? memory->size * 2 : size;
-    uint8_t *data = memory_alloc_aligned(wanted, ARENA_ALIGNMENT);
+    uint8_t *data = device->allocate(device, wanted, ARENA_ALIGNMENT, false);
     if (!data) FAIL(diag, INSITU_NOMEM, "out of memory: the call needs %zu bytes", size);
-    memory_free(memory->data);
+    device->free(device, memory->data);
     *memory = (grown_memory){data, wanted};
     return INSITU_OK;
 }
 
+insitu_status poison(const insitu_context *context, void *memory, size_t size, insitu_diag *diag) {
+    if (!switch_on(SWITCH_POISON)) return INSITU_OK;
+    return context->device->fill(context->device, context->stream, memory, 0xFF, size, diag);
+}
+
+/* It lies elsewhere, or otherwise, than the program was compiled for. */
 static bool needs_staging(const insitu_context *context, const binding *binding, uint32_t index) {
     const plan_input *input = &context->engine->plan->inputs[index];
+    const bound_tensor *given = &context->inputs[index];
     const layout *layout = &binding->inputs[index].layout;
-    return input->storage != NONE &&
-           !same_strides(layout->rank, layout->sizes, context->inputs[index].strides, layout->strides);
+    if (input->storage == NONE) return false;
+    return (given->is_host && !context->device->is_host) ||
+           !same_strides(layout->rank, layout->sizes, given->strides, layout->strides);
 }
 
 static insitu_status reserve_inputs(const insitu_context *context, binding *binding, insitu_diag *diag) {
+    const device *device = context->device;
     for (uint32_t i = 0; i < context->engine->plan->input_count; i++) {
         binding_input *input = &binding->inputs[i];
         if (input->staged || !needs_staging(context, binding, i)) continue;
-        input->staged = memory_alloc_aligned(input->layout.extent, ARENA_ALIGNMENT);
+        input->staged = device->allocate(device, input->layout.extent, ARENA_ALIGNMENT, false);
         if (!input->staged) FAIL(diag, INSITU_NOMEM, "out of memory for an input of %zu bytes", input->layout.extent);
     }
     return INSITU_OK;
@@ -58,7 +67,7 @@ static void set_bases(insitu_context *context, const binding *binding, const ins
     for (uint32_t i = 0; i < plan->storage_count; i++) {
         const plan_storage *storage = &plan->storages[i];
         switch (storage->kind) {
-        case STORAGE_WEIGHT: context->bases[i] = (void *)(uintptr_t)plan->weights[storage->index].data; break;
+        case STORAGE_WEIGHT: context->bases[i] = context->engine->weights[storage->index]; break;
         case STORAGE_STATE: context->bases[i] = state->storages[storage->index]; break;
         case STORAGE_INPUT: context->bases[i] = input_base(context, binding, storage->index); break;
         case STORAGE_OUTPUT:
@@ -69,32 +78,45 @@ static void set_bases(insitu_context *context, const binding *binding, const ins
     }
 }
 
+static void *arena_address(const insitu_context *context, uint32_t segment, uint32_t storage) {
+    size_t place = context->bounds[segment].arena_offsets[storage];
+    return place == NO_PLACE ? NULL : context->segments[segment].intermediate.data + place;
+}
+
 static void set_arena_bases(insitu_context *context, uint32_t segment) {
     const plan *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->storage_count; i++) {
         const plan_storage *storage = &plan->storages[i];
         if (storage->kind == STORAGE_ARENA && plan_segment_of(plan, storage->first_step) == segment)
-            context->bases[i] =
-                context->segments[segment].intermediate.data + context->bounds[segment].arena_offsets[i];
+            context->bases[i] = arena_address(context, segment, i);
     }
 }
 
-static void stage_inputs(const insitu_context *context, const binding *binding) {
-    for (uint32_t i = 0; i < context->engine->plan->input_count; i++) {
-        if (!needs_staging(context, binding, i)) continue;
-        const layout *layout = &binding->inputs[i].layout;
-        strided_copy(layout->dtype, layout->rank, layout->sizes, binding->inputs[i].staged, layout->strides,
-                     context->inputs[i].address, context->inputs[i].strides);
-    }
+/* To the memory that the program reads, or, of an input that it has written, back. */
+static insitu_status move_input(const insitu_context *context, const binding *binding, uint32_t index, bool is_back,
+                                insitu_diag *diag) {
+    const layout *layout = &binding->inputs[index].layout;
+    const bound_tensor *input = &context->inputs[index];
+    const place given = {input->address, input->strides, input->is_host};
+    const place staged = {binding->inputs[index].staged, layout->strides, context->device->is_host};
+    return transfer(context->device, context->stream, layout->dtype, layout->rank, layout->sizes,
+                    is_back ? given : staged, is_back ? staged : given, diag);
 }
 
-static void poison_outputs(const insitu_context *context) {
+static insitu_status stage_inputs(const insitu_context *context, const binding *binding, insitu_diag *diag) {
+    for (uint32_t i = 0; i < context->engine->plan->input_count; i++)
+        if (needs_staging(context, binding, i)) TRY(move_input(context, binding, i, false, diag));
+    return INSITU_OK;
+}
+
+static insitu_status poison_outputs(const insitu_context *context, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->storage_count; i++) {
         const binding_output *row =
             plan->storages[i].kind == STORAGE_OUTPUT ? context->outputs[plan->storages[i].index].row : NULL;
-        if (row) memset(context->bases[i], 0xFF, row->storage_bytes);
+        if (row) TRY(poison(context, context->bases[i], row->storage_bytes, diag));
     }
+    return INSITU_OK;
 }
 
 /* ---- the call ---- */
@@ -114,7 +136,7 @@ static insitu_status check_bound(const insitu_context *context, const insitu_sta
 static insitu_status bind_segment(insitu_context *context, uint32_t segment, insitu_diag *diag) {
     context_segment *home = &context->segments[segment];
     TRY(context_find_binding(context, segment, &home->current, diag));
-    if (!context->backend->has_threads(home->current->prepared)) {
+    if (!context->device->has_threads(context->device, home->current->prepared)) {
         context->threads = 1;
         TRY(context_find_binding(context, segment, &home->current, diag));
     }
@@ -125,8 +147,8 @@ static insitu_status bind_segment(insitu_context *context, uint32_t segment, ins
 /* Memory for what the segment computes. */
 static insitu_status reserve_segment(insitu_context *context, uint32_t segment, insitu_diag *diag) {
     context_segment *home = &context->segments[segment];
-    TRY(memory_grow(&home->intermediate, home->current->arena_bytes, diag));
-    return memory_grow(&context->workspace, home->current->workspace_bytes, diag);
+    TRY(memory_grow(context->device, &home->intermediate, home->current->arena_bytes, diag));
+    return memory_grow(context->device, &context->workspace, home->current->workspace_bytes, diag);
 }
 
 static insitu_status patch(const insitu_context *context, uint32_t segment, insitu_diag *diag) {
@@ -139,25 +161,30 @@ static insitu_status start_segment(insitu_context *context, uint32_t segment, in
     if (segment) TRY(bind_segment(context, segment, diag));
     if (segment) TRY(reserve_segment(context, segment, diag));
     if (context->logged)
-        TRY(undo_log_reserve(&context->logged->log, context->segments[segment].current->writes.log_bytes, diag));
+        TRY(undo_log_reserve(&context->logged->log, context->segments[segment].current->writes.room, diag));
     set_arena_bases(context, segment);
-    if (switch_on(SWITCH_POISON)) {
-        const grown_memory *intermediate = &context->segments[segment].intermediate;
-        memset(intermediate->data, 0xFF, intermediate->size);
-        memset(context->workspace.data, 0xFF, context->workspace.size);
-    }
+    const grown_memory *intermediate = &context->segments[segment].intermediate;
+    TRY(poison(context, intermediate->data, intermediate->size, diag));
+    TRY(poison(context, context->workspace.data, context->workspace.size, diag));
     return segment ? patch(context, segment, diag) : INSITU_OK;
+}
+
+static device_call call_of(const insitu_context *context, uint32_t first, uint32_t end) {
+    return (device_call){.bases = context->bases,
+                         .workspace = context->workspace.data,
+                         .first = first,
+                         .end = end,
+                         .number = context->number,
+                         .fault = context->fault};
 }
 
 static insitu_status run_uncut(const insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
                                uint32_t *out_failed, insitu_diag *diag) {
     if (first == end) return INSITU_OK;
-    backend_call call = {.bases = context->bases,
-                         .workspace = context->workspace.data,
-                         .first = first,
-                         .end = end,
-                         .out_failed = out_failed};
-    return context->backend->run(context->segments[segment].current->prepared, &call, diag);
+    device_call call = call_of(context, first, end);
+    call.out_failed = out_failed;
+    return context->device->run(context->device, context->stream, context->segments[segment].current->prepared, &call,
+                                diag);
 }
 
 /* Runs the steps [first, end) of the segment, none of which is an item. For an open snapshot what they replace is saved
@@ -169,11 +196,20 @@ static insitu_status run_steps(insitu_context *context, uint32_t segment, uint32
     for (uint32_t cut = state_writes_next_cut(writes, first, end); cut < end;
          cut = state_writes_next_cut(writes, first + 1, end)) {
         TRY(run_uncut(context, segment, first, cut, out_failed, diag));
-        context->stats.snapshot_bytes_saved +=
-            (int64_t)state_writes_save(writes, context->engine->plan, cut, context->bases, context->logged);
+        TRY(state_writes_save(writes, context, cut, context->logged, &context->stats.snapshot_bytes_saved, diag));
         first = cut;
     }
     return run_uncut(context, segment, first, end, out_failed, diag);
+}
+
+/* What an asynchronous device has failed with so far. A failure of an earlier call has kept this one from writing, so there
+ * is nothing to put back. */
+static insitu_status settle(const insitu_context *context, uint32_t *out_failed, insitu_diag *diag) {
+    uint64_t number = context->number;
+    if (!context->fault) return INSITU_OK;
+    insitu_status status = context->device->take_fault(context->device, context->fault, &number, out_failed, diag);
+    if (number != context->number) *out_failed = 0;
+    return status;
 }
 
 /* *next_item counts the item steps that were read. */
@@ -185,6 +221,7 @@ static insitu_status run_segment(insitu_context *context, uint32_t segment, uint
     while (*next_item < context->item_count && context->items[*next_item] < end) {
         uint32_t item = context->items[*next_item];
         TRY(run_steps(context, segment, at, item, out_failed, diag));
+        TRY(settle(context, out_failed, diag));
         *out_failed = item;
         TRY(context_read_item(context, item, diag));
         TRY(patch(context, segment, diag));
@@ -195,44 +232,49 @@ static insitu_status run_segment(insitu_context *context, uint32_t segment, uint
     return run_steps(context, segment, at, end, out_failed, diag);
 }
 
-/* Puts back what was written before step failed, from the last save to the first. Saves are kept until the last check. */
-static void restore(const insitu_context *context, uint32_t failed) {
+/* Puts back what was written before step failed, from the last save to the first. Saves are kept until the last check.
+ * is_undo: the device knows whether a step has failed, and which. */
+static insitu_status restore(const insitu_context *context, uint32_t failed, bool is_undo, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
-    if (context->last_check == NONE || failed > context->last_check) return;
+    if (context->last_check == NONE || failed > context->last_check) return INSITU_OK;
     for (uint32_t i = plan->segment_count; i-- > 0;) {
         const binding *binding = context->segments[i].current;
         if (!binding || binding->restores.step_count == 0) continue;
         uint32_t first = binding->restores.first_step, end = first + binding->restores.step_count;
-        while (first < end && plan->restores[first].save_step >= failed) first++;
-        backend_call call = {.bases = context->bases, .workspace = context->workspace.data, .first = first, .end = end};
-        if (first < end) (void)context->backend->run(binding->prepared_restores, &call, NULL);
+        while (!is_undo && first < end && plan->restores[first].save_step >= failed) first++;
+        if (first == end) continue;
+        device_call call = call_of(context, first, end);
+        call.is_undo = is_undo;
+        TRY(context->device->run(context->device, context->stream, binding->prepared_restores, &call, diag));
     }
+    return INSITU_OK;
+}
+
+/* The state and the inputs are as they were; its diagnostic is the failure's. */
+static void take_back(insitu_context *context, uint32_t failed, size_t log_count) {
+    insitu_status status = restore(context, failed, false, NULL);
+    if (status == INSITU_OK && context->logged)
+        status = undo_log_roll_back(&context->logged->log, context->stream, context->logged->storages, log_count, NULL);
+    if (status != INSITU_OK) log_printf(0, "the device failed when a failed call was taken back");
 }
 
 /* Each segment in turn; a failure leaves states and inputs as they were. */
 static insitu_status run_segments(insitu_context *context, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
-    size_t log_length = context->logged ? context->logged->log.used : 0;
+    size_t log_count = context->logged ? context->logged->log.count : 0;
     uint32_t next_item = 0, failed = 0;
     for (uint32_t i = 0; i < plan->segment_count; i++) {
         insitu_status status = run_segment(context, i, &next_item, &failed, diag);
         if (status == INSITU_OK) continue;
-        restore(context, failed);
-        if (context->logged) undo_log_roll_back(&context->logged->log, context->logged->storages, log_length);
+        take_back(context, failed, log_count);
         return status;
     }
-    return INSITU_OK;
+    return context->device->is_async ? restore(context, 0, true, diag) : INSITU_OK;
 }
 
-static insitu_status execute(insitu_context *context, const insitu_state *state, insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
-    const binding *first = context->segments[0].current;
-    set_bases(context, first, state);
-    stage_inputs(context, first);
-    if (switch_on(SWITCH_POISON)) poison_outputs(context);
-    context->stats = first->totals;
-    TRY(run_segments(context, diag));
-    for (uint32_t i = 1; i < plan->segment_count; i++) {
+static void add_totals(insitu_context *context) {
+    context->stats = context->segments[0].current->totals;
+    for (uint32_t i = 1; i < context->engine->plan->segment_count; i++) {
         const insitu_run_stats *more = &context->segments[i].current->totals;
         context->stats.state_bytes_written += more->state_bytes_written;
         context->stats.state_bytes_moved += more->state_bytes_moved;
@@ -242,8 +284,41 @@ static insitu_status execute(insitu_context *context, const insitu_state *state,
         context->stats.output_bytes_copied += more->output_bytes_copied;
         context->stats.arena_bytes += more->arena_bytes;
     }
-    for (uint32_t i = 0; i < plan->output_count; i++) context_finish_output(context, state, i);
+}
+
+/* Some of what the program has written goes to host memory that is not the device's. */
+static bool writes_host(const insitu_context *context) {
+    const plan *plan = context->engine->plan;
+    if (context->device->is_host) return false;
+    for (uint32_t i = 0; i < plan->input_count; i++)
+        if (plan->inputs[i].is_written && context->inputs[i].is_host) return true;
+    return context_returns_to_host(context);
+}
+
+/* What is copied to host memory is copied after a call that has not failed. */
+static insitu_status finish(insitu_context *context, const insitu_state *state, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    const binding *first = context->segments[0].current;
+    uint32_t failed;
+    if (writes_host(context)) TRY(settle(context, &failed, diag));
+    for (uint32_t i = 0; i < plan->input_count; i++)
+        if (plan->inputs[i].is_written && needs_staging(context, first, i))
+            TRY(move_input(context, first, i, true, diag));
+    for (uint32_t i = 0; i < plan->output_count; i++) TRY(context_finish_output(context, state, i, diag));
     return INSITU_OK;
+}
+
+static insitu_status execute(insitu_context *context, const insitu_state *state, insitu_diag *diag) {
+    const binding *first = context->segments[0].current;
+    set_bases(context, first, state);
+    TRY(stage_inputs(context, first, diag));
+    TRY(poison_outputs(context, diag));
+    context->stats = (insitu_run_stats){0};
+    TRY(run_segments(context, diag));
+    int64_t saved = context->stats.snapshot_bytes_saved;
+    add_totals(context);
+    context->stats.snapshot_bytes_saved = saved;
+    return finish(context, state, diag);
 }
 
 /* What can be known of the outputs before the call. */
@@ -271,13 +346,26 @@ static insitu_status run_locked(insitu_context *context, insitu_state *state, in
     return execute(context, state, diag);
 }
 
+/* The call's work comes after that of the last calls of the context and the state, on whatever streams. */
+static insitu_status run_in_order(insitu_context *context, insitu_state *state, insitu_diag *diag) {
+    const device *device = context->device;
+    context->fault = state ? state->fault : context->own_fault;
+    context->number = state ? ++state->calls : ++context->calls;
+    TRY(device->wait(device, context->stream, context->event, diag));
+    if (state) TRY(device->wait(device, context->stream, state->event, diag));
+    insitu_status status = run_locked(context, state, diag);
+    insitu_status recorded = device->record(device, context->stream, &context->event, diag);
+    if (recorded == INSITU_OK && state) recorded = device->record(device, context->stream, &state->event, diag);
+    return status == INSITU_OK ? recorded : status;
+}
+
 static insitu_status run(insitu_context *context, insitu_state *state, insitu_diag *diag) {
     for (uint32_t i = 0; i < context->engine->plan->segment_count; i++) context->segments[i].current = NULL;
     TRY(check_bound(context, state, diag));
-    context->threads = context->backend->threads(context->thread_limit);
-    if (!state) return run_locked(context, state, diag);
+    context->threads = context->device->threads(context->device, context->thread_limit);
+    if (!state) return run_in_order(context, state, diag);
     TRY(state_lock(state, diag));
-    insitu_status status = run_locked(context, state, diag);
+    insitu_status status = run_in_order(context, state, diag);
     state_unlock(state);
     return status;
 }
@@ -285,9 +373,9 @@ static insitu_status run(insitu_context *context, insitu_state *state, insitu_di
 insitu_status insitu_context_run(insitu_context *context, insitu_state *state, insitu_stream stream,
                                  insitu_diag *diag) {
     if (!context) FAIL(diag, INSITU_ARG, "insitu_context_run needs a context");
-    (void)stream;
     double start = now();
     float_mode mode;
+    context->stream = stream;
     context->has_run = false;
     float_mode_enter(&mode);
     insitu_status status = run(context, state, diag);
@@ -299,4 +387,19 @@ insitu_status insitu_context_run(insitu_context *context, insitu_state *state, i
     context->stats.seconds = now() - start;
     context->has_run = true;
     return INSITU_OK;
+}
+
+insitu_status insitu_context_synchronize(insitu_context *context, insitu_state *state, insitu_diag *diag) {
+    if (!context) FAIL(diag, INSITU_ARG, "insitu_context_synchronize needs a context");
+    if (state && state->engine != context->engine)
+        FAIL(diag, INSITU_ARG, "the state belongs to another engine than the context");
+    uint64_t number;
+    uint32_t failed;
+    const device *device = context->device;
+    device_fault *fault = state ? state->fault : context->own_fault;
+    TRY(device->synchronize(device, context->stream, diag));
+    if (!fault) return INSITU_OK;
+    insitu_status status = device->take_fault(device, fault, &number, &failed, diag);
+    if (status != INSITU_OK) context->has_run = false;
+    return status;
 }

@@ -3,7 +3,8 @@
 #define RUNTIME_INT_H
 
 #include "engine/engine.h"
-#include "plan/backend.h"
+#include "plan/device.h"
+#include "runtime/transfer.h"
 #include "runtime/undo_log.h"
 
 #include <insitu/context.h>
@@ -14,6 +15,10 @@ enum { STATE_ALIGNMENT = 64, PAGE = 4096 };
 
 struct insitu_state {
     const insitu_engine *engine;
+    const device *device; /* the engine's, in whose memory the blocks lie */
+    device_event *event;  /* after the last call; NULL: none */
+    device_fault *fault;  /* of an asynchronous device: the first failure of its calls */
+    uint64_t calls;       /* that were made on it */
     arena arena;
     void **storages;        /* one block for each state storage of the plan */
     size_t *bytes;          /* of each block */
@@ -26,22 +31,25 @@ struct insitu_state {
 
 /* Errors: ARG (a call is running on the state). */
 MUST_CHECK insitu_status state_lock(const insitu_state *state, insitu_diag *diag);
+/* The same for a verb, which comes after the calls: it waits for them. Errors: what a call has failed with meanwhile. */
+MUST_CHECK insitu_status state_lock_settled(const insitu_state *state, insitu_diag *diag);
 void state_unlock(const insitu_state *state);
 /* Sizes and strides of the tensors, and bytes of the blocks, from chosen sizes or the values of another state.
  * Errors: ARG (an unknown one, or one is missing), SHAPE (outside its range; contradictory; too large), NOMEM. */
 MUST_CHECK insitu_status state_fill_sizes(insitu_state *state, const insitu_state_size *sizes, size_t count,
                                           const sym_value *values, insitu_diag *diag);
-/* A block of its own for a state storage of so many bytes, freed by memory_free; NULL if memory is short. */
-void *state_allocate(size_t bytes);
+/* A block of its own for a state storage of so many bytes; NULL if memory is short. zeroed: all are 0. */
+void *state_allocate(const device *device, size_t bytes, bool zeroed);
 /* The tensors that lie in the storage get its address. */
 void state_place_tensors(insitu_state *state, uint32_t storage);
-/* Before the whole storage, or the tensor, is written: saves it if a snapshot is open. Errors: NOMEM. */
-MUST_CHECK insitu_status state_save_storages(insitu_state *state, insitu_diag *diag);
+/* Before the whole storage, or the tensor, is written: saves it if a snapshot is open. Errors: NOMEM, DEVICE. */
+MUST_CHECK insitu_status state_save_storages(insitu_state *state, void *stream, insitu_diag *diag);
 MUST_CHECK insitu_status state_save_tensor(insitu_state *state, uint32_t index, insitu_diag *diag);
 
 /* A tensor that the caller bound: sizes and strides are copies. */
 typedef struct bound_tensor {
     bool is_bound;
+    bool is_host;     /* in the host's memory, which may be the device's */
     uint8_t *address; /* of the first element; NULL only if it has no elements */
     void *data;       /* as given */
     uint64_t byte_offset;
@@ -62,7 +70,8 @@ typedef struct layout {
 
 typedef struct binding_input {
     layout layout; /* what the program was compiled for */
-    void *staged;  /* a dense copy of a tensor with other strides; NULL until one is needed */
+    void *
+        staged; /* memory for a copy laid out so, of a tensor that lies elsewhere, or otherwise; NULL until one is needed */
 } binding_input;
 
 typedef struct binding_output {
@@ -76,13 +85,12 @@ typedef struct binding_output {
 typedef struct state_write {
     const bound_step *step;
     uint32_t result, cut; /* what it replaces can be saved before step cut */
-    size_t log_bytes;     /* what that takes of an undo log */
 } state_write;
 
 typedef struct state_writes { /* of a segment, in the order of its steps */
     state_write *rows;
     uint32_t count;
-    size_t log_bytes;
+    undo_room room; /* what they take of an undo log */
 } state_writes;
 
 /* What depends on the values of the symbols that a segment's sizes may use, and on the number of threads: made once, then
@@ -101,7 +109,7 @@ typedef struct binding {
     uint64_t last_used;
 } binding;
 
-typedef struct grown_memory { /* memory of the context that grows with the largest binding */
+typedef struct grown_memory { /* device memory of the context that grows with the largest binding */
     uint8_t *data;
     size_t size;
 } grown_memory;
@@ -116,6 +124,8 @@ typedef struct context_segment {
 typedef struct context_output {
     bound_tensor target; /* where the caller wants it */
     insitu_tensor result;
+    sym_value number;                           /* what result shows of a number: host memory */
+    bool truth;                                 /* ... that is a bool */
     int64_t sizes[MAX_RANK], strides[MAX_RANK]; /* of result */
     uint32_t item;                              /* the last item step whose value it needs; NONE */
     uint32_t storage_item;                      /* the same of the size of its own storage; NONE too if it has none */
@@ -137,7 +147,11 @@ typedef struct memory_region { /* bytes that a call touches */
 
 struct insitu_context {
     const insitu_engine *engine;
-    const backend *backend;
+    const device *device;            /* the engine's */
+    device_event *event;             /* after the last call; NULL: none */
+    device_fault *own_fault, *fault; /* of calls without a state; of the running call */
+    void *stream;                    /* of the running call */
+    uint64_t calls, number;          /* calls without a state; the running call's number */
     arena arena;
     bound_tensor *inputs;
     context_output *outputs;
@@ -162,6 +176,8 @@ struct insitu_context {
 };
 
 /* ---- context.c ---- */
+/* Until the device has done what the context has queued. */
+void context_await(const insitu_context *context);
 /* Of the tensor, or of the 0-d tensor that a number is. */
 dtype output_dtype(const plan *plan, const plan_output *output);
 
@@ -199,8 +215,10 @@ MUST_CHECK insitu_status context_evaluate_layout(const insitu_context *context, 
                                                  insitu_diag *diag);
 
 /* ---- run.c ---- */
-/* At least size bytes, never NULL; what was there is lost, save if this fails. */
-MUST_CHECK insitu_status memory_grow(grown_memory *memory, size_t size, insitu_diag *diag);
+/* At least size bytes of the device's memory, never NULL; what was there is lost, save if this fails. */
+MUST_CHECK insitu_status memory_grow(const device *device, grown_memory *memory, size_t size, insitu_diag *diag);
+/* Under INSITU_POISON: memory that no step has written yet. */
+MUST_CHECK insitu_status poison(const insitu_context *context, void *memory, size_t size, insitu_diag *diag);
 
 /* ---- outputs.c ---- */
 MUST_CHECK insitu_status context_evaluate_output(const insitu_context *context, uint32_t index, binding_output *out_row,
@@ -210,12 +228,15 @@ MUST_CHECK insitu_status context_evaluate_output(const insitu_context *context, 
 MUST_CHECK insitu_status context_decide_outputs(insitu_context *context, uint32_t item, insitu_diag *diag);
 /* The sizes that a bound output must have. Errors: SHAPE. */
 MUST_CHECK insitu_status context_check_target(const insitu_context *context, uint32_t index, insitu_diag *diag);
-/* Where an OUTPUT storage lies in this call. */
 /* Memory for the outputs that are known before the call, and that are not computed where the caller wants them. */
 MUST_CHECK insitu_status context_reserve_outputs(insitu_context *context, insitu_diag *diag);
+/* Where an OUTPUT storage lies in this call. */
 void *context_output_base(const insitu_context *context, uint32_t index);
-/* After the last step. */
-void context_finish_output(insitu_context *context, const insitu_state *state, uint32_t index);
+/* After the last step. Errors: NOMEM, DEVICE. */
+MUST_CHECK insitu_status context_finish_output(insitu_context *context, const insitu_state *state, uint32_t index,
+                                               insitu_diag *diag);
+/* The caller wants some output in host memory that is not the device's. */
+bool context_returns_to_host(const insitu_context *context);
 
 /* ---- overlap.c ---- */
 /* Refuses memory that one part of the call writes while another uses it. Errors: ARG. */
@@ -231,18 +252,18 @@ MUST_CHECK insitu_status state_writes_find(const insitu_context *context, const 
                                            state_writes *out_writes);
 /* Where the steps [from, end) are cut first, or end. */
 uint32_t state_writes_next_cut(const state_writes *writes, uint32_t from, uint32_t end);
-/* Saves what the writes of this cut replace, for which the state's log has room. Returns how many bytes. */
-size_t state_writes_save(const state_writes *writes, const plan *plan, uint32_t cut, void *const *bases,
-                         insitu_state *state);
+/* Saves what the writes of this cut replace, for which the state's log has room; *bytes counts them. Errors: DEVICE. */
+MUST_CHECK insitu_status state_writes_save(const state_writes *writes, const insitu_context *context, uint32_t cut,
+                                           insitu_state *state, int64_t *bytes, insitu_diag *diag);
 
 /* ---- tensors.c ---- */
-void tensor_gather(const insitu_tensor *tensor, void *dense);        /* its elements in row-major order */
-void tensor_scatter(const insitu_tensor *tensor, const void *dense); /* the way back */
 /* A caller's tensor, and what it must be. */
 typedef struct expected_tensor {
     const char *what, *name;
     dtype dtype;
     const shape *shape;
+    const device *device; /* in whose memory it lies, */
+    bool may_be_host;     /* or in the host's */
 } expected_tensor;
 /* Its dtype and device. Errors: ARG. */
 MUST_CHECK insitu_status expect_dtype(const expected_tensor *expected, const insitu_tensor *tensor, insitu_diag *diag);

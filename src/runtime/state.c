@@ -7,26 +7,41 @@ insitu_status state_lock(const insitu_state *state, insitu_diag *diag) {
     FAIL(diag, INSITU_ARG, "another call is running on this state");
 }
 
+insitu_status state_lock_settled(const insitu_state *state, insitu_diag *diag) {
+    const device *device = state->device;
+    uint64_t number;
+    uint32_t failed;
+    TRY(state_lock(state, diag));
+    if (!state->fault) return INSITU_OK;
+    insitu_status status = device->take_fault(device, state->fault, &number, &failed, diag);
+    if (status != INSITU_OK) state_unlock(state);
+    return status;
+}
+
 void state_unlock(const insitu_state *state) { __atomic_store_n(state->busy, 0, __ATOMIC_RELEASE); }
 
 /* Whole pages for a block of at least one page, so that nothing else lies in its pages. */
-void *state_allocate(size_t bytes) {
-    if (bytes < PAGE) return memory_alloc_aligned(bytes ? bytes : 1, STATE_ALIGNMENT);
+void *state_allocate(const device *device, size_t bytes, bool zeroed) {
+    if (bytes < PAGE) return device->allocate(device, bytes ? bytes : 1, STATE_ALIGNMENT, zeroed);
     size_t rounded;
     if (!checked_size_add(bytes, PAGE - 1, &rounded)) return NULL;
-    return memory_alloc_aligned(rounded - rounded % PAGE, PAGE);
+    return device->allocate(device, rounded - rounded % PAGE, PAGE, zeroed);
 }
 
-static void set_initial(insitu_state *state) {
+/* is_new: the blocks that begin with zeros are zeros. */
+static insitu_status set_initial(insitu_state *state, void *stream, bool is_new, insitu_diag *diag) {
     const plan *plan = state->engine->plan;
+    const device *device = state->device;
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
         uint32_t initial = plan->state_storages[i].initial;
         if (state->bytes[i] == 0) continue;
-        if (initial == NONE)
-            memset(state->storages[i], 0, state->bytes[i]);
-        else
-            memcpy(state->storages[i], plan->weights[initial].data, state->bytes[i]);
+        if (initial != NONE)
+            TRY(device->copy_to(device, stream, state->storages[i], plan->weights[initial].data, state->bytes[i],
+                                diag));
+        else if (!is_new)
+            TRY(device->fill(device, stream, state->storages[i], 0, state->bytes[i], diag));
     }
+    return INSITU_OK;
 }
 
 void state_place_tensors(insitu_state *state, uint32_t storage) {
@@ -54,7 +69,8 @@ static insitu_status fill(insitu_state *state, const chosen_sizes *chosen, insit
     TRY(arena_array(&state->arena, plan->state_count, sizeof(insitu_tensor), &state->tensors));
     TRY(state_fill_sizes(state, chosen->sizes, chosen->count, chosen->values, diag));
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        state->storages[i] = state_allocate(state->bytes[i]);
+        bool is_zeros = !chosen->values && plan->state_storages[i].initial == NONE;
+        state->storages[i] = state_allocate(state->device, state->bytes[i], is_zeros);
         if (!state->storages[i]) FAIL(diag, INSITU_NOMEM, "out of memory for the state's tensors");
         state_place_tensors(state, i);
     }
@@ -67,9 +83,11 @@ static insitu_status create_empty(const insitu_engine *engine, const chosen_size
     *out_state = NULL;
     insitu_state *state = memory_alloc(sizeof(*state));
     if (!state) FAIL(diag, INSITU_NOMEM, "out of memory for a state");
-    *state = (insitu_state){.engine = engine};
+    *state = (insitu_state){.engine = engine, .device = engine->device, .log = {.device = engine->device}};
     arena_init(&state->arena);
     insitu_status status = fill(state, chosen, diag);
+    if (status == INSITU_OK && state->device->is_async)
+        status = state->device->fault_create(state->device, &state->fault, diag);
     if (status != INSITU_OK) {
         insitu_state_destroy(state);
         return diag_complete(diag, status);
@@ -84,8 +102,11 @@ insitu_status insitu_state_create_sized(const insitu_engine *engine, const insit
     if (!engine || !out_state || (!sizes && count))
         FAIL(diag, INSITU_ARG, "insitu_state_create_sized needs an engine, sizes and out_state");
     TRY(create_empty(engine, &(chosen_sizes){.sizes = sizes, .count = count}, out_state, diag));
-    set_initial(*out_state);
-    return INSITU_OK;
+    insitu_status status = set_initial(*out_state, NULL, true, diag);
+    if (status == INSITU_OK) return INSITU_OK;
+    insitu_state_destroy(*out_state);
+    *out_state = NULL;
+    return status;
 }
 
 insitu_status insitu_state_create(const insitu_engine *engine, insitu_state **out_state, insitu_diag *diag) {
@@ -96,9 +117,12 @@ insitu_status insitu_state_create(const insitu_engine *engine, insitu_state **ou
 
 void insitu_state_destroy(insitu_state *state) {
     if (!state) return;
+    const device *device = state->device;
     if (state->storages)
         for (uint32_t i = 0; i < state->engine->plan->state_storage_count; i++)
-            if (!state->is_bound[i]) memory_free(state->storages[i]);
+            if (!state->is_bound[i]) device->free(device, state->storages[i]);
+    device->event_free(device, state->event);
+    if (state->fault) device->fault_free(device, state->fault);
     undo_log_release(&state->log);
     arena_release(&state->arena);
     memory_free(state);
@@ -106,31 +130,34 @@ void insitu_state_destroy(insitu_state *state) {
 
 insitu_status insitu_state_reset(insitu_state *state, insitu_stream stream, insitu_diag *diag) {
     if (!state) FAIL(diag, INSITU_ARG, "insitu_state_reset needs a state");
-    (void)stream;
-    TRY(state_lock(state, diag));
-    insitu_status status = state_save_storages(state, diag);
-    if (status == INSITU_OK) set_initial(state);
+    TRY(state_lock_settled(state, diag));
+    insitu_status status = state_save_storages(state, stream, diag);
+    if (status == INSITU_OK) status = set_initial(state, stream, false, diag);
     state_unlock(state);
     return status;
+}
+
+static insitu_status copy_storages(const insitu_state *state, void *stream, insitu_state *target, insitu_diag *diag) {
+    const device *device = state->device;
+    for (uint32_t i = 0; i < state->engine->plan->state_storage_count; i++)
+        TRY(device->copy_within(device, stream, target->storages[i], state->storages[i], state->bytes[i], diag));
+    return INSITU_OK;
 }
 
 insitu_status insitu_state_fork(const insitu_state *state, insitu_stream stream, insitu_state **out_state,
                                 insitu_diag *diag) {
     if (out_state) *out_state = NULL;
     if (!state || !out_state) FAIL(diag, INSITU_ARG, "insitu_state_fork needs a state and out_state");
-    (void)stream;
     TRY(create_empty(state->engine, &(chosen_sizes){.values = state->values}, out_state, diag));
-    insitu_status status = state_lock(state, diag);
-    if (status != INSITU_OK) {
-        insitu_state_destroy(*out_state);
-        *out_state = NULL;
-        return status;
+    insitu_status status = state_lock_settled(state, diag);
+    if (status == INSITU_OK) {
+        status = copy_storages(state, stream, *out_state, diag);
+        state_unlock(state);
     }
-    const plan *plan = state->engine->plan;
-    for (uint32_t i = 0; i < plan->state_storage_count; i++)
-        if (state->bytes[i]) memcpy((*out_state)->storages[i], state->storages[i], state->bytes[i]);
-    state_unlock(state);
-    return INSITU_OK;
+    if (status == INSITU_OK) return INSITU_OK;
+    insitu_state_destroy(*out_state);
+    *out_state = NULL;
+    return status;
 }
 
 const insitu_engine *insitu_state_engine(const insitu_state *state) { return state ? state->engine : NULL; }
@@ -167,10 +194,10 @@ insitu_status insitu_state_read(const insitu_state *state, const char *name, voi
     if (!state || !name || (!data && size)) FAIL(diag, INSITU_ARG, "insitu_state_read needs a state, a name and data");
     const insitu_tensor *tensor;
     TRY(find_dense(state, name, size, &tensor, diag));
-    TRY(state_lock(state, diag));
-    tensor_gather(tensor, data);
+    TRY(state_lock_settled(state, diag));
+    insitu_status status = tensor_gather(state->device, tensor, data, diag);
     state_unlock(state);
-    return INSITU_OK;
+    return status;
 }
 
 insitu_status insitu_state_write(insitu_state *state, const char *name, const void *data, size_t size,
@@ -178,9 +205,9 @@ insitu_status insitu_state_write(insitu_state *state, const char *name, const vo
     if (!state || !name || (!data && size)) FAIL(diag, INSITU_ARG, "insitu_state_write needs a state, a name and data");
     const insitu_tensor *tensor;
     TRY(find_dense(state, name, size, &tensor, diag));
-    TRY(state_lock(state, diag));
+    TRY(state_lock_settled(state, diag));
     insitu_status status = state_save_tensor(state, (uint32_t)(tensor - state->tensors), diag);
-    if (status == INSITU_OK) tensor_scatter(tensor, data);
+    if (status == INSITU_OK) status = tensor_scatter(state->device, tensor, data, diag);
     state_unlock(state);
     return status;
 }

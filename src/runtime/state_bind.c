@@ -16,7 +16,11 @@ static insitu_status read_bound(const insitu_state *state, uint32_t index, const
                                 bound_tensor *out, insitu_diag *diag) {
     const plan_state *declared = &state->engine->plan->states[index];
     const insitu_tensor *own = &state->tensors[index];
-    const expected_tensor expected = {"state", declared->name, declared->type.dtype, &declared->type.shape};
+    const expected_tensor expected = {.what = "state",
+                                      .name = declared->name,
+                                      .dtype = declared->type.dtype,
+                                      .shape = &declared->type.shape,
+                                      .device = state->device};
     TRY(expect_dtype(&expected, tensor, diag));
     if (tensor->ndim != own->ndim)
         FAIL(diag, INSITU_SHAPE, "state '%s' has %d dimensions where %d were given", declared->name, (int)own->ndim,
@@ -60,14 +64,14 @@ static insitu_status check_unwatched(const insitu_state *state, const char *name
 }
 
 static void move_block(insitu_state *state, uint32_t storage, void *data, bool is_bound) {
-    if (!state->is_bound[storage]) memory_free(state->storages[storage]);
+    if (!state->is_bound[storage]) state->device->free(state->device, state->storages[storage]);
     state->storages[storage] = data;
     state->is_bound[storage] = is_bound;
     state_place_tensors(state, storage);
 }
 
 static insitu_status bind_locked(insitu_state *state, const char *name, const insitu_tensor *tensor,
-                                 insitu_contents contents, insitu_diag *diag) {
+                                 insitu_contents contents, void *stream, insitu_diag *diag) {
     uint32_t index = 0;
     bound_tensor given = {0};
     TRY(find_state(state, name, &index, diag));
@@ -76,7 +80,9 @@ static insitu_status bind_locked(insitu_state *state, const char *name, const in
     if (given.bytes == 0) return INSITU_OK;
     TRY(check_apart(state, index, &given, diag));
     uint32_t storage = state->engine->plan->states[index].state_storage;
-    if (contents == INSITU_CONTENTS_OF_STATE) memmove(given.address, state->storages[storage], given.bytes);
+    if (contents == INSITU_CONTENTS_OF_STATE)
+        TRY(state->device->copy_within(state->device, stream, given.address, state->storages[storage], given.bytes,
+                                       diag));
     move_block(state, storage, given.address, true);
     return INSITU_OK;
 }
@@ -86,32 +92,34 @@ insitu_status insitu_state_bind(insitu_state *state, const char *name, const ins
     if (!state || !name || !tensor) FAIL(diag, INSITU_ARG, "insitu_state_bind needs a state, a name and a tensor");
     if (contents != INSITU_CONTENTS_OF_STATE && contents != INSITU_CONTENTS_OF_MEMORY)
         FAIL(diag, INSITU_ARG, "%d does not say whose contents state '%s' keeps", (int)contents, name);
-    (void)stream;
-    TRY(state_lock(state, diag));
-    insitu_status status = bind_locked(state, name, tensor, contents, diag);
+    TRY(state_lock_settled(state, diag));
+    insitu_status status = bind_locked(state, name, tensor, contents, stream, diag);
     state_unlock(state);
     return status;
 }
 
-static insitu_status unbind_locked(insitu_state *state, const char *name, insitu_diag *diag) {
+static insitu_status unbind_locked(insitu_state *state, const char *name, void *stream, insitu_diag *diag) {
     uint32_t index = 0;
     TRY(find_state(state, name, &index, diag));
     uint32_t storage = state->engine->plan->states[index].state_storage;
     if (!state->is_bound[storage]) return INSITU_OK;
     TRY(check_unwatched(state, name, diag));
     size_t bytes = state->bytes[storage];
-    void *data = state_allocate(bytes);
+    void *data = state_allocate(state->device, bytes, false);
     if (!data) FAIL(diag, INSITU_NOMEM, "out of memory for the %zu bytes of state '%s'", bytes, name);
-    memcpy(data, state->storages[storage], bytes);
-    move_block(state, storage, data, false);
-    return INSITU_OK;
+    insitu_status status =
+        state->device->copy_within(state->device, stream, data, state->storages[storage], bytes, diag);
+    if (status == INSITU_OK)
+        move_block(state, storage, data, false);
+    else
+        state->device->free(state->device, data);
+    return status;
 }
 
 insitu_status insitu_state_unbind(insitu_state *state, const char *name, insitu_stream stream, insitu_diag *diag) {
     if (!state || !name) FAIL(diag, INSITU_ARG, "insitu_state_unbind needs a state and a name");
-    (void)stream;
-    TRY(state_lock(state, diag));
-    insitu_status status = unbind_locked(state, name, diag);
+    TRY(state_lock_settled(state, diag));
+    insitu_status status = unbind_locked(state, name, stream, diag);
     state_unlock(state);
     return status;
 }

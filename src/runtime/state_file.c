@@ -27,17 +27,19 @@ static void describe(const char *name, dtype element, const insitu_tensor *tenso
     if (!type) out->sizes[out->rank++] = dtype_size(element);
 }
 
-/* A tensor's bytes in row-major order: its own where they are so, else gathered. */
-static insitu_status dense_bytes(const insitu_tensor *tensor, size_t size, arena *arena, const void **out_bytes) {
+/* A tensor's bytes in row-major order, in host memory: its own where they are so, else gathered. */
+static insitu_status dense_bytes(const device *device, const insitu_tensor *tensor, size_t size, arena *arena,
+                                 const void **out_bytes, insitu_diag *diag) {
     int64_t strides[MAX_RANK];
     uint8_t *dense;
     *out_bytes = tensor->data;
     dense_strides((uint32_t)tensor->ndim, tensor->shape, strides);
-    if (same_strides((uint32_t)tensor->ndim, tensor->shape, tensor->strides, strides)) return INSITU_OK;
+    if (tensor->device.device_type == INSITU_DEVICE_CPU &&
+        same_strides((uint32_t)tensor->ndim, tensor->shape, tensor->strides, strides))
+        return INSITU_OK;
     TRY(arena_array(arena, size, 1, &dense));
-    tensor_gather(tensor, dense);
     *out_bytes = dense;
-    return INSITU_OK;
+    return tensor_gather(device, tensor, dense, diag);
 }
 
 /* A file's bools are 0 and 1; memory may hold any other byte for true, as it came from the caller. */
@@ -53,28 +55,30 @@ static insitu_status settle_bools(arena *arena, size_t size, const void **bytes)
     return INSITU_OK;
 }
 
-static insitu_status add_source(const char *name, dtype type, const insitu_tensor *tensor, arena *arena,
-                                safetensor_source *out_source) {
+static insitu_status add_source(const insitu_state *state, const char *name, dtype type, const insitu_tensor *tensor,
+                                arena *arena, safetensor_source *out_source, insitu_diag *diag) {
     describe(name, type, tensor, out_source);
-    TRY(dense_bytes(tensor, out_source->size, arena, &out_source->data));
+    TRY(dense_bytes(state->device, tensor, out_source->size, arena, &out_source->data, diag));
     return type == DTYPE_BOOL ? settle_bools(arena, out_source->size, &out_source->data) : INSITU_OK;
 }
 
 /* Wider elements first, so that each tensor is aligned to its elements; of those the states before the buffers. */
-static insitu_status gather(const insitu_state *state, uint32_t buffer_count, arena *arena,
-                            safetensor_source *sources) {
+static insitu_status gather(const insitu_state *state, uint32_t buffer_count, arena *arena, safetensor_source *sources,
+                            insitu_diag *diag) {
     const plan *plan = state->engine->plan;
     uint32_t count = 0;
     for (uint32_t width = 16; width > 0; width /= 2) {
         for (uint32_t i = 0; i < plan->state_count; i++) {
             const plan_state *saved = &plan->states[i];
             if (dtype_size(saved->type.dtype) == width)
-                TRY(add_source(saved->name, saved->type.dtype, &state->tensors[i], arena, &sources[count++]));
+                TRY(add_source(state, saved->name, saved->type.dtype, &state->tensors[i], arena, &sources[count++],
+                               diag));
         }
         for (uint32_t i = 0; i < buffer_count; i++) {
             const plan_buffer *saved = &plan->buffers[i];
             if (dtype_size(saved->type.dtype) == width)
-                TRY(add_source(saved->name, saved->type.dtype, &state->engine->buffers[i], arena, &sources[count++]));
+                TRY(add_source(state, saved->name, saved->type.dtype, &state->engine->buffers[i], arena,
+                               &sources[count++], diag));
         }
     }
     return INSITU_OK;
@@ -90,7 +94,7 @@ static insitu_status write(const insitu_state *state, uint32_t buffer_count, con
     uint32_t count = state->engine->plan->state_count + buffer_count;
     safetensor_source *sources;
     TRY(arena_array(arena, count, sizeof(*sources), &sources));
-    TRY(gather(state, buffer_count, arena, sources));
+    TRY(gather(state, buffer_count, arena, sources, diag));
     file_part *parts;
     size_t part_count;
     TRY(safetensors_layout(sources, count, metadata, COUNT_OF(metadata), 1, arena, header, &parts, &part_count, diag));
@@ -100,7 +104,7 @@ static insitu_status write(const insitu_state *state, uint32_t buffer_count, con
 static insitu_status save(const insitu_state *state, uint32_t buffer_count, const char *path, insitu_diag *diag) {
     arena arena;
     text header;
-    TRY(state_lock(state, diag));
+    TRY(state_lock_settled(state, diag));
     arena_init(&arena);
     text_init(&header);
     insitu_status status = write(state, buffer_count, path, &arena, &header, diag);
@@ -201,7 +205,7 @@ static insitu_status check_buffer(const insitu_engine *engine, const safetensor 
     if (saved->rank != expected.rank || memcmp(saved->sizes, expected.sizes, expected.rank * sizeof(int64_t)) != 0)
         FAIL(diag, INSITU_ARG, "buffer '%s' of the file has another shape than the engine's", saved->name);
     if (expected.size == 0) return INSITU_OK;
-    TRY(dense_bytes(tensor, expected.size, arena, &bytes));
+    TRY(dense_bytes(engine->device, tensor, expected.size, arena, &bytes, diag));
     if (memcmp(saved->data, bytes, expected.size) != 0)
         FAIL(diag, INSITU_ARG,
              "buffer '%s' of the file has other values than the engine's: the program does not write it", saved->name);
@@ -220,10 +224,10 @@ static insitu_status load(insitu_state *state, const file_map *map, arena *arena
             TRY(check_buffer(state->engine, &file.tensors[i], arena, diag));
     for (uint32_t i = 0; i < plan->state_count; i++)
         TRY(find_saved(&file, &plan->states[i], &state->tensors[i], &saved[i], diag));
-    TRY(state_lock(state, diag));
-    insitu_status status = state_save_storages(state, diag);
+    TRY(state_lock_settled(state, diag));
+    insitu_status status = state_save_storages(state, NULL, diag);
     for (uint32_t i = 0; i < plan->state_count && status == INSITU_OK; i++)
-        tensor_scatter(&state->tensors[i], saved[i]->data);
+        status = tensor_scatter(state->device, &state->tensors[i], saved[i]->data, diag);
     state_unlock(state);
     return status;
 }

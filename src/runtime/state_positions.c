@@ -50,15 +50,16 @@ static byte_region region_of_rest(const insitu_state *state, uint32_t index, int
     return region_of(declared->type.dtype, (uint32_t)tensor->ndim, sizes, tensor->strides, offset);
 }
 
-static insitu_status truncate_one(insitu_state *state, uint32_t index, int32_t axis, int64_t rows, bool is_saved,
-                                  size_t *log_bytes) {
+static insitu_status truncate_one(insitu_state *state, uint32_t index, int32_t axis, int64_t rows, void *stream,
+                                  insitu_diag *diag) {
     const plan *plan = state->engine->plan;
     uint32_t storage = plan->states[index].state_storage, initial = plan->state_storages[storage].initial;
     byte_region rest = region_of_rest(state, index, axis, rows);
-    if (!is_saved) return checked_size_add(*log_bytes, undo_entry_bytes(&rest), log_bytes) ? INSITU_OK : INSITU_NOMEM;
-    if (undo_log_is_open(&state->log)) undo_log_save(&state->log, state->storages, storage, &rest);
-    region_set(&rest, state->storages[storage], initial == NONE ? NULL : plan->weights[initial].data);
-    return INSITU_OK;
+    int64_t saved = 0;
+    if (undo_log_is_open(&state->log))
+        TRY(undo_log_save(&state->log, stream, state->storages, storage, &rest, &saved, diag));
+    return region_set(&rest, state->device, stream, state->storages[storage],
+                      initial == NONE ? NULL : plan->weights[initial].data, diag);
 }
 
 /* A counter, of one element, belongs to no row: the caller sets it. */
@@ -93,16 +94,21 @@ static insitu_status check_positions(const plan *plan, uint32_t first, uint32_t 
 }
 
 /* First counts what an open snapshot needs, then truncates, so that want of memory changes nothing. */
-static insitu_status truncate_all(insitu_state *state, uint32_t first, uint32_t end, int64_t rows, insitu_diag *diag) {
+static insitu_status truncate_all(insitu_state *state, uint32_t first, uint32_t end, int64_t rows, void *stream,
+                                  insitu_diag *diag) {
     const plan *plan = state->engine->plan;
-    size_t log_bytes = 0;
+    undo_room room = {0};
     TRY(check_positions(plan, first, end, diag));
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t i = first; i < end; i++) {
-            int32_t axis = position_axis(plan, i);
-            if (axis != NO_AXIS) TRY(truncate_one(state, i, axis, rows, pass == 1, &log_bytes));
-        }
-        if (pass == 0 && undo_log_is_open(&state->log)) TRY(undo_log_reserve(&state->log, log_bytes, diag));
+    for (uint32_t i = first; i < end; i++) {
+        int32_t axis = position_axis(plan, i);
+        if (axis == NO_AXIS) continue;
+        byte_region rest = region_of_rest(state, i, axis, rows);
+        if (!undo_room_add(&room, &rest, 1)) return INSITU_NOMEM;
+    }
+    if (undo_log_is_open(&state->log)) TRY(undo_log_reserve(&state->log, room, diag));
+    for (uint32_t i = first; i < end; i++) {
+        int32_t axis = position_axis(plan, i);
+        if (axis != NO_AXIS) TRY(truncate_one(state, i, axis, rows, stream, diag));
     }
     return INSITU_OK;
 }
@@ -111,7 +117,6 @@ insitu_status insitu_state_truncate(insitu_state *state, const char *name, int64
                                     insitu_diag *diag) {
     if (!state) FAIL(diag, INSITU_ARG, "insitu_state_truncate needs a state");
     if (rows < 0) FAIL(diag, INSITU_ARG, "a state can't be cut to %" PRId64 " rows", rows);
-    (void)stream;
     uint32_t first = 0, end = state->engine->plan->state_count;
     if (name) {
         int32_t index = insitu_engine_find_state(state->engine, name);
@@ -119,8 +124,8 @@ insitu_status insitu_state_truncate(insitu_state *state, const char *name, int64
         first = (uint32_t)index;
         end = first + 1;
     }
-    TRY(state_lock(state, diag));
-    insitu_status status = truncate_all(state, first, end, rows, diag);
+    TRY(state_lock_settled(state, diag));
+    insitu_status status = truncate_all(state, first, end, rows, stream, diag);
     state_unlock(state);
     return status;
 }

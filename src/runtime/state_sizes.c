@@ -76,7 +76,7 @@ static insitu_status fill_tensor(insitu_state *state, const bool *known, uint32_
     if (!is_good || !extent_bytes(declared->type.dtype, rank, tensor->shape, tensor->strides, offset, &extent) ||
         extent > state->bytes[declared->state_storage])
         FAIL(diag, INSITU_SHAPE, "state '%s' would be too large, or lie outside its memory", declared->name);
-    tensor->device = (insitu_device){INSITU_DEVICE_CPU, 0};
+    tensor->device = state->device->tensor_device;
     tensor->ndim = (int32_t)rank;
     tensor->dtype = dtype_public(declared->type.dtype);
     return INSITU_OK;

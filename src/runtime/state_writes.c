@@ -23,60 +23,63 @@ static byte_region region_of_position(const bound_step *step, const bound_operan
     return region_of(result->dtype, result->rank, sizes, result->strides, 0);
 }
 
-/* A position of the given operand; false if it lies outside the dimension, in which case the call fails later. */
-static bool read_position(const bound_operand *positions, const int64_t *at, void *const *bases, int64_t size,
-                          int64_t *out_position) {
-    const uint8_t *element = (const uint8_t *)bases[positions->storage] + positions->offset;
+/* A position of the given operand. *out_inside false: it lies outside the dimension, in which case the call fails later. */
+static insitu_status read_position(const insitu_context *context, const bound_operand *positions, const int64_t *at,
+                                   int64_t size, int64_t *out_position, bool *out_inside, insitu_diag *diag) {
+    const uint8_t *element = (const uint8_t *)context->bases[positions->storage] + positions->offset;
     int64_t step = 0;
-    sym_value value;
+    sym_value value = {0};
     for (uint32_t i = 0; i < positions->rank; i++) step += at[i] * positions->strides[i];
     element += step * (int64_t)dtype_size(positions->dtype);
-    if (!element_value(positions->dtype, element, &value) || value.kind == SYM_KIND_FLOAT) return false;
+    TRY(read_element(context->device, context->stream, positions->dtype, element, &value, out_inside, diag));
     *out_position = value.i < 0 ? value.i + size : value.i;
-    return *out_position >= 0 && *out_position < size;
+    *out_inside = *out_inside && value.kind != SYM_KIND_FLOAT && *out_position >= 0 && *out_position < size;
+    return INSITU_OK;
 }
 
 /* Elements from the result's start to what the positions at `at` replace. */
-static bool find_place(const bound_step *step, const bound_operand *result, const int64_t *at, void *const *bases,
-                       int64_t *out_elements) {
+static insitu_status find_place(const insitu_context *context, const bound_step *step, const bound_operand *result,
+                                const int64_t *at, int64_t *out_elements, bool *out_inside, insitu_diag *diag) {
     int64_t position;
     *out_elements = 0;
+    *out_inside = true;
     if (step->step->layer == LAYER_INDEX_UPDATE) {
         const bound_attr *dims = &step->attrs[layer_attr_index(LAYER_INDEX_UPDATE, ATTR_DIMS)];
-        for (uint32_t i = 0; i < dims->count; i++) {
+        for (uint32_t i = 0; i < dims->count && *out_inside; i++) {
             const int64_t dim = dims->items[i];
-            if (!read_position(&step->operands[first_position(step->step) + i], at, bases, result->sizes[dim],
-                               &position))
-                return false;
+            TRY(read_position(context, &step->operands[first_position(step->step) + i], at, result->sizes[dim],
+                              &position, out_inside, diag));
             *out_elements += position * result->strides[dim];
         }
-        return true;
+        return INSITU_OK;
     }
     const int64_t dim = step->attrs[layer_attr_index(LAYER_SCATTER_UPDATE, ATTR_DIM)].value.i;
     for (uint32_t i = 0; i < result->rank; i++) *out_elements += i == dim ? 0 : at[i] * result->strides[i];
-    if (!read_position(&step->operands[first_position(step->step)], at, bases, result->sizes[dim], &position))
-        return false;
+    TRY(read_position(context, &step->operands[first_position(step->step)], at, result->sizes[dim], &position,
+                      out_inside, diag));
     *out_elements += position * result->strides[dim];
-    return true;
+    return INSITU_OK;
 }
 
-static size_t save_positions(const state_write *write, void *const *bases, insitu_state *state, uint32_t storage) {
+static insitu_status save_positions(const insitu_context *context, const state_write *write, insitu_state *state,
+                                    uint32_t storage, int64_t *bytes, insitu_diag *diag) {
     const bound_step *step = write->step;
     const bound_operand *result = &step->results[write->result],
                         *positions = &step->operands[first_position(step->step)];
     byte_region region = region_of_position(step, result);
     int64_t at[MAX_RANK] = {0}, elements;
-    size_t saved = 0;
     for (uint32_t i = 0; i < positions->rank; i++)
-        if (positions->sizes[i] == 0) return 0;
+        if (positions->sizes[i] == 0) return INSITU_OK;
     for (;;) {
-        if (find_place(step, result, at, bases, &elements)) {
+        bool is_inside;
+        TRY(find_place(context, step, result, at, &elements, &is_inside, diag));
+        if (is_inside) {
             region.offset = (size_t)(result->offset + elements * (int64_t)dtype_size(result->dtype));
-            saved += undo_log_save(&state->log, state->storages, storage, &region);
+            TRY(undo_log_save(&state->log, context->stream, state->storages, storage, &region, bytes, diag));
         }
         uint32_t dim = positions->rank;
         while (dim > 0 && ++at[dim - 1] == positions->sizes[dim - 1]) at[--dim] = 0;
-        if (dim == 0) return saved;
+        if (dim == 0) return INSITU_OK;
     }
 }
 
@@ -98,27 +101,23 @@ static uint32_t known_from(const insitu_context *context, const state_write *wri
     return known;
 }
 
-static insitu_status count_log_bytes(state_write *write) {
+static insitu_status add_room(const state_write *write, undo_room *room) {
     const bound_step *step = write->step;
     const bound_operand *result = &step->results[write->result];
-    if (!has_positions(step->step)) {
-        byte_region region = region_of_operand(result);
-        write->log_bytes = undo_entry_bytes(&region);
-        return INSITU_OK;
+    size_t count = 1;
+    byte_region region = region_of_operand(result);
+    if (has_positions(step->step)) {
+        region = region_of_position(step, result);
+        for (uint32_t i = 0; i < step->operands[first_position(step->step)].rank; i++)
+            if (!checked_size_mul(count, (size_t)step->operands[first_position(step->step)].sizes[i], &count))
+                return INSITU_NOMEM;
     }
-    byte_region region = region_of_position(step, result);
-    write->log_bytes = undo_entry_bytes(&region);
-    for (uint32_t i = 0; i < step->operands[first_position(step->step)].rank; i++)
-        if (!checked_size_mul(write->log_bytes, (size_t)step->operands[first_position(step->step)].sizes[i],
-                              &write->log_bytes))
-            return INSITU_NOMEM;
-    return INSITU_OK;
+    return undo_room_add(room, &region, count) ? INSITU_OK : INSITU_NOMEM;
 }
 
 static insitu_status add_write(const insitu_context *context, const uint32_t *writers, state_write write,
                                state_writes *writes) {
-    TRY(count_log_bytes(&write));
-    if (!checked_size_add(writes->log_bytes, write.log_bytes, &writes->log_bytes)) return INSITU_NOMEM;
+    TRY(add_room(&write, &writes->room));
     uint32_t known = known_from(context, &write, writers);
     bool is_served = writes->count && writes->rows[writes->count - 1].cut >= known;
     if (is_served) write.cut = writes->rows[writes->count - 1].cut;
@@ -139,7 +138,9 @@ insitu_status state_writes_find(const insitu_context *context, const bound_plan 
         uint32_t number = bound->first_step + i;
         for (uint32_t r = 0; r < step->result_count; r++)
             if (plan->storages[step->results[r].storage].kind == STORAGE_STATE)
-                TRY(add_write(context, writers, (state_write){.step = step, .result = r, .cut = number}, out_writes));
+                TRY(add_write(context, writers,
+                              (state_write){.step = step, .result = r, .cut = plan_group_of(bound, number).first},
+                              out_writes));
         for (uint32_t r = 0; r < step->result_count; r++) writers[step->results[r].storage] = number + 1;
     }
     return INSITU_OK;
@@ -147,22 +148,21 @@ insitu_status state_writes_find(const insitu_context *context, const bound_plan 
 
 /* ---- during the call ---- */
 
-size_t state_writes_save(const state_writes *writes, const plan *plan, uint32_t cut, void *const *bases,
-                         insitu_state *state) {
-    size_t saved = 0;
+insitu_status state_writes_save(const state_writes *writes, const insitu_context *context, uint32_t cut,
+                                insitu_state *state, int64_t *bytes, insitu_diag *diag) {
     for (uint32_t i = 0; i < writes->count; i++) {
         const state_write *write = &writes->rows[i];
         if (write->cut != cut) continue;
         const bound_operand *result = &write->step->results[write->result];
-        uint32_t storage = plan->storages[result->storage].index;
+        uint32_t storage = context->engine->plan->storages[result->storage].index;
         if (has_positions(write->step->step)) {
-            saved += save_positions(write, bases, state, storage);
+            TRY(save_positions(context, write, state, storage, bytes, diag));
             continue;
         }
         byte_region region = region_of_operand(result);
-        saved += undo_log_save(&state->log, state->storages, storage, &region);
+        TRY(undo_log_save(&state->log, context->stream, state->storages, storage, &region, bytes, diag));
     }
-    return saved;
+    return INSITU_OK;
 }
 
 uint32_t state_writes_next_cut(const state_writes *writes, uint32_t from, uint32_t end) {

@@ -4,18 +4,15 @@
 
 #include <inttypes.h>
 
-static sym_value read_number(const bound_tensor *tensor, dtype type) {
-    sym_value value = {.kind = SYM_KIND_INT};
-    if (type == DTYPE_F64) {
-        value.kind = SYM_KIND_FLOAT;
-        memcpy(&value.f, tensor->address, sizeof(value.f));
-    } else if (type == DTYPE_BOOL) {
-        value.kind = SYM_KIND_BOOL;
-        value.i = *tensor->address != 0;
-    } else {
-        memcpy(&value.i, tensor->address, sizeof(value.i));
-    }
-    return value;
+/* A number of Python's: f64, bool or i64. */
+static insitu_status read_number(const insitu_context *context, const bound_tensor *tensor, dtype type,
+                                 sym_value *out_value, insitu_diag *diag) {
+    const device *device = tensor->is_host ? device_cpu() : context->device;
+    bool is_number;
+    *out_value = (sym_value){0};
+    TRY(read_element(device, context->stream, type, tensor->address, out_value, &is_number, diag));
+    if (type == DTYPE_BOOL) out_value->kind = SYM_KIND_BOOL;
+    return INSITU_OK;
 }
 
 static bool is_from_input(const plan_symbol *source) {
@@ -105,7 +102,7 @@ insitu_status context_read_symbols(insitu_context *context, const insitu_state *
         if (source->source == SYMBOL_INPUT_SIZE)
             context->values[i] = (sym_value){.kind = SYM_KIND_INT, .i = input->sizes[source->dim]};
         else
-            context->values[i] = read_number(input, plan->inputs[source->input].type.dtype);
+            TRY(read_number(context, input, plan->inputs[source->input].type.dtype, &context->values[i], diag));
         TRY(check_range(context, i, diag));
     }
     return solve_sizes(context, diag);
@@ -131,8 +128,9 @@ insitu_status context_check_number(const insitu_context *context, uint32_t index
     const plan *plan = context->engine->plan;
     const plan_input *input = &plan->inputs[index];
     if (!input->is_scalar || !context->inputs[index].is_bound) return INSITU_OK;
-    sym_value given = read_number(&context->inputs[index], input->type.dtype), expected = {0};
+    sym_value given, expected = {0};
     uint32_t missing;
+    TRY(read_number(context, &context->inputs[index], input->type.dtype, &given, diag));
     if (!sym_evaluate(&plan->symbols, input->value, context->values, context->known, &expected, &missing))
         FAIL(diag, INSITU_SHAPE, "the value of input '%s' can't be evaluated", input->name);
     double a = given.kind == SYM_KIND_FLOAT ? given.f : (double)given.i;
@@ -185,7 +183,9 @@ insitu_status context_read_item(insitu_context *context, uint32_t item, insitu_d
     const char *before = step->source[0] ? " (" : "", *after = step->source[0] ? ")" : "";
     sym_value value;
     const uint8_t *element = (const uint8_t *)context->bases[operand->storage] + operand->offset;
-    if (!element_value(operand->dtype, element, &value) || !convert(&value, symbol->kind))
+    bool is_number;
+    TRY(read_element(context->device, context->stream, operand->dtype, element, &value, &is_number, diag));
+    if (!is_number || !convert(&value, symbol->kind))
         FAIL(diag, INSITU_BOUNDS, "'%s'%s%s%s read a number that an int64 can't hold", step->name, before, step->source,
              after);
     if (!is_in_range(symbol, value.i)) {

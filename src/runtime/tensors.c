@@ -1,23 +1,7 @@
-/* Tensors of the API: what a caller's is checked for, and copies between checked ones and dense memory. */
+/* Tensors of the API: what a caller's is checked for. */
 #include "runtime/runtime_int.h"
 
 #include <inttypes.h>
-
-static void copy(const insitu_tensor *tensor, const void *source, void *target) {
-    dtype type;
-    if (!dtype_from_public(tensor->dtype, &type)) return;
-    int64_t dense[MAX_RANK];
-    uint32_t rank = (uint32_t)tensor->ndim;
-    uint8_t *data = (uint8_t *)tensor->data + tensor->byte_offset;
-    dense_strides(rank, tensor->shape, dense);
-    if (target)
-        strided_copy(type, rank, tensor->shape, target, dense, data, tensor->strides);
-    else if (source)
-        strided_copy(type, rank, tensor->shape, data, tensor->strides, source, dense);
-}
-
-void tensor_gather(const insitu_tensor *tensor, void *dense) { copy(tensor, NULL, dense); }
-void tensor_scatter(const insitu_tensor *tensor, const void *dense) { copy(tensor, dense, NULL); }
 
 bool same_strides(uint32_t rank, const int64_t *sizes, const int64_t *a, const int64_t *b) {
     bool is_same = true;
@@ -30,6 +14,8 @@ bool same_strides(uint32_t rank, const int64_t *sizes, const int64_t *a, const i
 
 /* ---- a caller's tensor ---- */
 
+static bool is_host_tensor(const insitu_tensor *tensor) { return tensor->device.device_type == INSITU_DEVICE_CPU; }
+
 insitu_status expect_dtype(const expected_tensor *expected, const insitu_tensor *tensor, insitu_diag *diag) {
     dtype given;
     if (!dtype_from_public(tensor->dtype, &given))
@@ -38,16 +24,22 @@ insitu_status expect_dtype(const expected_tensor *expected, const insitu_tensor 
     if (given != expected->dtype)
         FAIL(diag, INSITU_ARG, "%s '%s' has dtype %s where %s was expected", expected->what, expected->name,
              dtype_name(given), dtype_name(expected->dtype));
-    if (tensor->device.device_type != INSITU_DEVICE_CPU)
-        FAIL(diag, INSITU_ARG, "%s '%s' is not in CPU memory (device type %d)", expected->what, expected->name,
-             (int)tensor->device.device_type);
+    const insitu_device *own = &expected->device->tensor_device;
+    bool is_own = tensor->device.device_type == own->device_type &&
+                  (expected->device->is_host || tensor->device.device_id == own->device_id);
+    if (!is_own && !(expected->may_be_host && is_host_tensor(tensor)))
+        FAIL(diag, INSITU_ARG, "%s '%s' is not in %s memory (device type %d)", expected->what, expected->name,
+             expected->device->entry->title, (int)tensor->device.device_type);
     return INSITU_OK;
 }
 
 insitu_status tensor_read(const expected_tensor *expected, const insitu_tensor *tensor, bound_tensor *out,
                           insitu_diag *diag) {
-    bound_tensor read = {
-        .is_bound = true, .data = tensor->data, .byte_offset = tensor->byte_offset, .rank = (uint32_t)tensor->ndim};
+    bound_tensor read = {.is_bound = true,
+                         .is_host = is_host_tensor(tensor),
+                         .data = tensor->data,
+                         .byte_offset = tensor->byte_offset,
+                         .rank = (uint32_t)tensor->ndim};
     if (read.rank) memcpy(read.sizes, tensor->shape, read.rank * sizeof(int64_t));
     if (tensor->strides && read.rank)
         memcpy(read.strides, tensor->strides, read.rank * sizeof(int64_t));

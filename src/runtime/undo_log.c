@@ -1,74 +1,113 @@
-/* The undo log of a state. An entry is its bytes, padded to 8, then a count and a step for each dimension, then an
- * entry_end: the log is only read from its end. */
+/* The undo log of a state. An entry's bytes lie in the device's memory, padded to 8; what they are is told on the host. */
 #include "runtime/undo_log.h"
 
-typedef struct entry_end {
-    uint32_t storage, rank;
-    size_t offset, run, total; /* total: bytes of the whole entry */
-} entry_end;
-
-enum { FIRST_CAPACITY = 4096, ENTRY_ALIGNMENT = 8, FIRST_MARKS = 8 };
+enum { FIRST_CAPACITY = 4096, FIRST_ENTRIES = 16, ENTRY_ALIGNMENT = 8, FIRST_MARKS = 8 };
 
 /* ---- entries ---- */
 
-static size_t padded(size_t bytes) { return (bytes + ENTRY_ALIGNMENT - 1) / ENTRY_ALIGNMENT * ENTRY_ALIGNMENT; }
-
-size_t undo_entry_bytes(const byte_region *region) {
-    size_t bytes = region_bytes(region);
-    return bytes ? padded(bytes) + region->rank * 2 * sizeof(int64_t) + sizeof(entry_end) : 0;
+bool undo_room_add(undo_room *room, const byte_region *region, size_t count) {
+    size_t bytes = region_bytes(region), all;
+    if (bytes == 0) return true;
+    return checked_size_add(bytes, ENTRY_ALIGNMENT - 1, &bytes) &&
+           checked_size_mul(bytes / ENTRY_ALIGNMENT * ENTRY_ALIGNMENT, count, &all) &&
+           checked_size_add(room->bytes, all, &room->bytes) && checked_size_add(room->entries, count, &room->entries) &&
+           checked_size_add(room->shapes, 1, &room->shapes);
 }
 
 /* A larger block with the old one's first used bytes; NULL if memory is short. */
-static void *grow(void *old, size_t used, size_t size) {
-    void *data = memory_alloc(size);
+static void *grow(void *old, size_t used, size_t count, size_t size) {
+    size_t bytes;
+    void *data = checked_size_mul(count, size, &bytes) ? memory_alloc(bytes) : NULL;
     if (!data) return NULL;
-    if (used) memcpy(data, old, used);
+    if (used) memcpy(data, old, used * size);
     memory_free(old);
     return data;
 }
 
-insitu_status undo_log_reserve(undo_log *log, size_t bytes, insitu_diag *diag) {
-    size_t needed;
-    if (checked_size_add(log->used, bytes, &needed)) {
-        if (needed <= log->capacity) return INSITU_OK;
-        size_t size = log->capacity <= SIZE_MAX / 2 && log->capacity * 2 > needed ? log->capacity * 2 : needed;
-        if (size < FIRST_CAPACITY) size = FIRST_CAPACITY;
-        void *data = grow(log->data, log->used, size);
-        if (data) {
-            log->data = data;
-            log->capacity = size;
-            return INSITU_OK;
-        }
-    }
-    FAIL(diag, INSITU_NOMEM, "out of memory: an open snapshot needs %zu more bytes for what would be replaced", bytes);
+/* At least needed, twice as much as before if that is more. */
+static size_t grown(size_t capacity, size_t needed, size_t least) {
+    size_t size = capacity <= SIZE_MAX / 2 && capacity * 2 > needed ? capacity * 2 : needed;
+    return size < least ? least : size;
 }
 
-size_t undo_log_save(undo_log *log, void *const *storages, uint32_t storage, const byte_region *region) {
-    size_t bytes = region_bytes(region), dims = region->rank * sizeof(int64_t);
-    if (bytes == 0) return 0;
-    entry_end end = {storage, region->rank, region->offset, region->run, undo_entry_bytes(region)};
-    uint8_t *place = log->data + log->used;
-    region_gather(region, storages[storage], place);
-    place += padded(bytes);
-    memcpy(place, region->counts, dims);
-    memcpy(place + dims, region->steps, dims);
-    memcpy(place + 2 * dims, &end, sizeof(end));
-    log->used += end.total;
-    return bytes;
+static insitu_status reserve_entries(undo_log *log, size_t needed) {
+    if (needed <= log->entry_capacity) return INSITU_OK;
+    size_t capacity = grown(log->entry_capacity, needed, FIRST_ENTRIES);
+    undo_entry *entries = grow(log->entries, log->count, capacity, sizeof(*entries));
+    if (!entries) return INSITU_NOMEM;
+    log->entries = entries;
+    log->entry_capacity = capacity;
+    return INSITU_OK;
 }
 
-void undo_log_roll_back(undo_log *log, void *const *storages, size_t length) {
-    while (log->used > length) {
-        entry_end end;
-        memcpy(&end, log->data + log->used - sizeof(end), sizeof(end));
-        byte_region region = {.offset = end.offset, .run = end.run, .rank = end.rank};
-        size_t dims = end.rank * sizeof(int64_t);
-        const uint8_t *place = log->data + log->used - sizeof(end) - 2 * dims;
-        memcpy(region.counts, place, dims);
-        memcpy(region.steps, place + dims, dims);
-        log->used -= end.total;
-        region_scatter(&region, storages[end.storage], log->data + log->used);
+static insitu_status reserve_shapes(undo_log *log, size_t needed) {
+    if (needed <= log->shape_capacity) return INSITU_OK;
+    size_t capacity = grown(log->shape_capacity, needed, FIRST_ENTRIES);
+    byte_region *shapes = grow(log->shapes, log->shape_count, capacity, sizeof(*shapes));
+    if (!shapes) return INSITU_NOMEM;
+    log->shapes = shapes;
+    log->shape_capacity = capacity;
+    return INSITU_OK;
+}
+
+static insitu_status reserve_bytes(undo_log *log, size_t needed, insitu_diag *diag) {
+    if (needed <= log->capacity) return INSITU_OK;
+    const device *device = log->device;
+    size_t capacity = grown(log->capacity, needed, FIRST_CAPACITY);
+    void *data = device->allocate(device, capacity, ARENA_ALIGNMENT, false);
+    if (!data) return INSITU_NOMEM;
+    insitu_status status = device->copy_within(device, NULL, data, log->data, log->used, diag);
+    device->free(device, status == INSITU_OK ? log->data : data);
+    if (status != INSITU_OK) return status;
+    log->data = data;
+    log->capacity = capacity;
+    return INSITU_OK;
+}
+
+insitu_status undo_log_reserve(undo_log *log, undo_room room, insitu_diag *diag) {
+    size_t entries, shapes, bytes;
+    insitu_status status = INSITU_NOMEM;
+    if (checked_size_add(log->count, room.entries, &entries) &&
+        checked_size_add(log->shape_count, room.shapes, &shapes) && checked_size_add(log->used, room.bytes, &bytes)) {
+        status = reserve_entries(log, entries);
+        if (status == INSITU_OK) status = reserve_shapes(log, shapes);
+        if (status == INSITU_OK) status = reserve_bytes(log, bytes, diag);
     }
+    if (status != INSITU_NOMEM) return status;
+    FAIL(diag, INSITU_NOMEM, "out of memory: an open snapshot needs %zu more bytes for what would be replaced",
+         room.bytes);
+}
+
+static bool same_shape(const byte_region *a, const byte_region *b) {
+    size_t bytes = a->rank * sizeof(*a->counts);
+    return a->rank == b->rank && a->run == b->run && memcmp(a->counts, b->counts, bytes) == 0 &&
+           memcmp(a->steps, b->steps, bytes) == 0;
+}
+
+insitu_status undo_log_save(undo_log *log, void *stream, void *const *storages, uint32_t storage,
+                            const byte_region *region, int64_t *bytes, insitu_diag *diag) {
+    size_t size = region_bytes(region);
+    if (size == 0) return INSITU_OK;
+    TRY(region_gather(region, log->device, stream, storages[storage], log->data + log->used, diag));
+    if (log->shape_count == 0 || !same_shape(&log->shapes[log->shape_count - 1], region))
+        log->shapes[log->shape_count++] = *region;
+    log->entries[log->count++] = (undo_entry){storage, (uint32_t)log->shape_count - 1, region->offset, log->used};
+    log->used += (size + ENTRY_ALIGNMENT - 1) / ENTRY_ALIGNMENT * ENTRY_ALIGNMENT;
+    *bytes += (int64_t)size;
+    return INSITU_OK;
+}
+
+insitu_status undo_log_roll_back(undo_log *log, void *stream, void *const *storages, size_t count, insitu_diag *diag) {
+    while (log->count > count) {
+        const undo_entry *entry = &log->entries[log->count - 1];
+        byte_region region = log->shapes[entry->shape];
+        region.offset = entry->offset;
+        TRY(region_scatter(&region, log->device, stream, storages[entry->storage], log->data + entry->place, diag));
+        log->used = entry->place;
+        log->count--;
+        log->shape_count = log->count ? log->entries[log->count - 1].shape + 1 : 0;
+    }
+    return INSITU_OK;
 }
 
 /* ---- snapshots ---- */
@@ -76,22 +115,24 @@ void undo_log_roll_back(undo_log *log, void *const *storages, size_t length) {
 insitu_status undo_log_mark(undo_log *log, insitu_diag *diag) {
     if (log->mark_count == log->mark_capacity) {
         uint32_t capacity = log->mark_capacity ? 2 * log->mark_capacity : FIRST_MARKS;
-        size_t *marks = grow(log->marks, log->mark_count * sizeof(*marks), capacity * sizeof(*marks));
+        size_t *marks = grow(log->marks, log->mark_count, capacity, sizeof(*marks));
         if (!marks) FAIL(diag, INSITU_NOMEM, "out of memory for snapshot %u", log->mark_count);
         log->marks = marks;
         log->mark_capacity = capacity;
     }
-    log->marks[log->mark_count++] = log->used;
+    log->marks[log->mark_count++] = log->count;
     return INSITU_OK;
 }
 
 void undo_log_forget(undo_log *log, uint32_t mark) {
     log->mark_count = mark;
-    if (mark == 0) log->used = 0;
+    if (mark == 0) log->used = log->count = log->shape_count = 0;
 }
 
 void undo_log_release(undo_log *log) {
-    memory_free(log->data);
+    if (log->data) log->device->free(log->device, log->data);
+    memory_free(log->entries);
+    memory_free(log->shapes);
     memory_free(log->marks);
     *log = (undo_log){0};
 }

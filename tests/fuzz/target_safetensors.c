@@ -44,7 +44,7 @@ static insitu_engine *make_engine(void) {
     network->records[0].data = (const uint8_t *)kept;
     status = network_verify(network, &diag);
     if (status == INSITU_OK) status = plan_build(network, &(plan_options){0}, &plan, &diag);
-    if (status == INSITU_OK) status = engine_create(plan, NULL, 0, &engine, &diag);
+    if (status == INSITU_OK) status = engine_create(plan, device_cpu(), NULL, 0, &engine, &diag);
     fuzz_expect(status == INSITU_OK, "the small engine: %s", diag.message);
     network_destroy(network);
     return engine;

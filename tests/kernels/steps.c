@@ -15,7 +15,7 @@ void steps_init(steps *steps) {
 }
 
 void steps_release(steps *steps) {
-    if (steps->prepared) backend_cpu()->release(steps->prepared);
+    if (steps->prepared) cpu_release(device_cpu(), steps->prepared);
     memory_free(steps->workspace);
     for (uint32_t i = 0; i < steps->plan.storage_count; i++) memory_free(steps->memory[i]);
     arena_release(&steps->arena);
@@ -141,18 +141,18 @@ void step_list(steps *steps, bound_step *step, attr_id id, uint32_t count, const
 
 insitu_status steps_prepare(steps *steps, uint32_t threads, insitu_diag *diag) {
     size_t bytes;
-    if (steps->prepared) backend_cpu()->release(steps->prepared);
+    if (steps->prepared) cpu_release(device_cpu(), steps->prepared);
     memory_free(steps->workspace);
     steps->workspace = NULL;
-    TRY(cpu_prepare(&steps->bound, threads, &steps->arena, &steps->prepared, &bytes, diag));
+    TRY(cpu_prepare(device_cpu(), &steps->bound, threads, &steps->arena, &steps->prepared, &bytes, diag));
     steps->workspace = memory_alloc_aligned(bytes, 64);
     assert_non_null(steps->workspace);
     return INSITU_OK;
 }
 
 insitu_status steps_run(steps *steps, insitu_diag *diag) {
-    backend_call call = {.bases = steps->bases, .workspace = steps->workspace, .end = steps->bound.step_count};
-    return backend_cpu()->run(steps->prepared, &call, diag);
+    device_call call = {.bases = steps->bases, .workspace = steps->workspace, .end = steps->bound.step_count};
+    return cpu_run(device_cpu(), NULL, steps->prepared, &call, diag);
 }
 
 bool step_run_row(steps *steps, const bound_step *step, const kernel_row *row, uint32_t threads) {

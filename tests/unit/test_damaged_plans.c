@@ -19,7 +19,7 @@ static engine_file make_file(plan *plan) {
     file_map *map;
     engine_file file = {0};
     snprintf(path, sizeof(path), "/tmp/insitu_test_damaged_%ld", (long)getpid());
-    assert_int_equal(engine_create(plan, NULL, 0, &engine, NULL), INSITU_OK);
+    assert_int_equal(engine_create(plan, device_cpu(), NULL, 0, &engine, NULL), INSITU_OK);
     assert_int_equal(insitu_engine_save(engine, path, NULL), INSITU_OK);
     insitu_engine_destroy(engine);
     assert_int_equal(file_map_open(path, &map, NULL), INSITU_OK);

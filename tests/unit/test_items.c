@@ -5,7 +5,7 @@
 #include "runtime_fixture.h"
 
 #include "counting_allocator.h"
-#include "plan/backend.h"
+#include "plan/device.h"
 
 #include <unistd.h>
 

@@ -61,7 +61,7 @@ static void warm_calls_never_reach_malloc(void **state) {
     insitu_engine *engine;
     insitu_context *context;
     insitu_state *memory;
-    assert_int_equal(engine_create(make_small_plan(), NULL, 0, &engine, NULL), INSITU_OK);
+    assert_int_equal(engine_create(make_small_plan(), device_cpu(), NULL, 0, &engine, NULL), INSITU_OK);
     assert_int_equal(insitu_context_create(engine, &context, NULL), INSITU_OK);
     assert_int_equal(insitu_state_create(engine, &memory, NULL), INSITU_OK);
     float x[6 * CACHE_WIDTH] = {0}, bias[CACHE_WIDTH] = {0};

@@ -8,7 +8,7 @@
 static void open_walk(walk *w) {
     memset(w, 0, sizeof(*w));
     insitu_diag_init(&w->diag);
-    assert_int_equal(engine_create(make_small_plan(), NULL, 0, &w->engine, &w->diag), INSITU_OK);
+    assert_int_equal(engine_create(make_small_plan(), device_cpu(), NULL, 0, &w->engine, &w->diag), INSITU_OK);
     assert_int_equal(insitu_state_create(w->engine, &w->state, &w->diag), INSITU_OK);
     assert_int_equal(insitu_context_create(w->engine, &w->context, &w->diag), INSITU_OK);
     assert_int_equal(insitu_module_create(w->engine, &w->module, &w->diag), INSITU_OK);
@@ -203,6 +203,8 @@ static void walk_context(walk *w) {
     refused(w, "insitu_context_output_shape", insitu_context_output_shape(w->context, 0, NULL, sizes, &w->diag));
     refused(w, "insitu_context_output_shape", insitu_context_output_shape(w->context, 0, &ndim, NULL, &w->diag));
     refused(w, "insitu_context_run", insitu_context_run(NULL, w->state, NULL, &w->diag));
+    refused(w, "insitu_context_read_output", insitu_context_read_output(w->context, 0, NULL, 4, &w->diag));
+    refused(w, "insitu_context_synchronize", insitu_context_synchronize(NULL, NULL, &w->diag));
     refused(w, "insitu_context_output", insitu_context_output(NULL, 0, &tensor, &w->diag));
     assert_null(tensor.data);
     refused(w, "insitu_context_output", insitu_context_output(w->context, 0, NULL, &w->diag));

@@ -1,6 +1,6 @@
 #include "small_plans.h"
 
-#include "plan/backend.h"
+#include "plan/device.h"
 
 static void the_small_plan_is_valid(void **state) {
     (void)state;
@@ -173,7 +173,8 @@ static void binding_evaluates_sizes_and_places_memory(void **state) {
     arena_init(&arena);
     bool known = true;
     sym_value three = {.kind = SYM_KIND_INT, .i = 3};
-    assert_int_equal(plan_bind(plan, 0, NULL, &three, &known, &arena, &bound, &arena_bytes, NULL), INSITU_OK);
+    assert_int_equal(plan_bind(plan, 0, NULL, &three, &known, &arena, &bound, NULL), INSITU_OK);
+    assert_int_equal(plan_lay_out(&bound, 0, NULL, 0, &arena, &arena_bytes, NULL), INSITU_OK);
     assert_int_equal(arena_bytes, 128);
     assert_int_equal(bound.storage_bytes[9], 96);
     assert_int_equal(bound.steps[1].results[0].sizes[0], 3);
@@ -190,15 +191,14 @@ static void an_operand_outside_its_storage_is_found_when_sizes_are_known(void **
     insitu_diag diag = {.struct_size = sizeof(diag)};
     arena arena;
     bound_plan bound;
-    size_t arena_bytes;
     arena_init(&arena);
     plan->storages[9].bytes = sym_int(&plan->symbols, 64); /* enough for two rows */
     assert_int_equal(plan_verify(plan, NULL), INSITU_OK);
     bool known = true;
     sym_value rows = {.kind = SYM_KIND_INT, .i = 2};
-    assert_int_equal(plan_bind(plan, 0, NULL, &rows, &known, &arena, &bound, &arena_bytes, &diag), INSITU_OK);
+    assert_int_equal(plan_bind(plan, 0, NULL, &rows, &known, &arena, &bound, &diag), INSITU_OK);
     rows.i = 3;
-    assert_int_equal(plan_bind(plan, 0, NULL, &rows, &known, &arena, &bound, &arena_bytes, &diag), INSITU_FORMAT);
+    assert_int_equal(plan_bind(plan, 0, NULL, &rows, &known, &arena, &bound, &diag), INSITU_FORMAT);
     assert_non_null(strstr(diag.message, "an operand of 'double' reaches beyond its storage 9 of 64 bytes"));
     arena_release(&arena);
     plan_destroy(plan);

@@ -2,7 +2,7 @@
  * every tensor has memory of its own. Three calls each, in place and with every update copied. */
 #include "unit_test.h"
 
-#include "plan/backend.h"
+#include "plan/device.h"
 #include "random_network.h"
 #include "rewrite/rewrite.h"
 #include "time_box.h"
@@ -142,10 +142,12 @@ static void start(running *run, network *network, bool no_inplace) {
     arena_init(&run->arena);
     size_t arena_bytes = 0, workspace = 0;
     if (plan_build(network, &options, &run->plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
-    if (plan_bind(run->plan, 0, NULL, NULL, NULL, &run->arena, &run->bound, &arena_bytes, &diag) != INSITU_OK)
+    if (plan_bind(run->plan, 0, NULL, NULL, NULL, &run->arena, &run->bound, &diag) != INSITU_OK ||
+        plan_lay_out(&run->bound, 0, NULL, 0, &run->arena, &arena_bytes, &diag) != INSITU_OK)
         fail_msg("%s", diag.message);
-    if (backend_cpu()->prepare(&run->bound, backend_cpu()->threads(2), &run->arena, &run->prepared, &workspace,
-                               &diag) != INSITU_OK)
+    const device *cpu = device_cpu();
+    if (cpu->prepare(cpu, &run->bound, cpu->threads(cpu, 2), &run->arena, &run->prepared, &workspace, &diag) !=
+        INSITU_OK)
         fail_msg("%s", diag.message);
     run->workspace = block(workspace);
     run->arena_memory = (char *)block(arena_bytes);
@@ -167,7 +169,7 @@ static void start(running *run, network *network, bool no_inplace) {
 }
 
 static void stop(running *run) {
-    if (backend_cpu()->release) backend_cpu()->release(run->prepared);
+    device_cpu()->release(device_cpu(), run->prepared);
     for (uint32_t i = 0; i < 8; i++) {
         free(run->states[i]);
         free(run->inputs[i]);
@@ -212,8 +214,8 @@ static void check_call(network *network, running *run, value *values, uint64_t s
         if (run->inputs[i])
             memcpy(run->inputs[i], values[network->inputs[i].tensor.index].data,
                    (size_t)numel_of(network, network->inputs[i].tensor) * sizeof(float));
-    backend_call call = {.bases = run->bases, .workspace = run->workspace, .end = run->plan->step_count};
-    if (backend_cpu()->run(run->prepared, &call, &diag) != INSITU_OK) fail_msg("%s", diag.message);
+    device_call call = {.bases = run->bases, .workspace = run->workspace, .end = run->plan->step_count};
+    if (device_cpu()->run(device_cpu(), NULL, run->prepared, &call, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     for (uint32_t i = 0; i < network->state_count; i++) {
         const value *next = &values[end_of(&network->states[i]).index];
         if (memcmp(run->states[i], next->data, (size_t)numel_of(network, network->states[i].tensor) * sizeof(float)))

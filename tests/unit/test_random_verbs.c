@@ -1,7 +1,7 @@
 /* Random sequences of what a caller may do with states and contexts, on random networks and on some whose calls fail late,
  * against a model: the values of each state, and what a plain call on a state and a context of their own makes of them.
  * After each verb all states, and all memory of the caller, hold what the model says; a verb that fails changes nothing. */
-#include "plan/backend.h"
+#include "plan/device.h"
 #include "random_network.h"
 #include "time_box.h"
 #include "unit_test.h"

@@ -180,7 +180,7 @@ static void open_fixture(fixture *f) {
     *f = (fixture){0};
     insitu_diag_init(&f->diag);
     arena_init(&f->arena);
-    assert_int_equal(engine_create(make_small_plan(), NULL, 0, &f->engine, &f->diag), INSITU_OK);
+    assert_int_equal(engine_create(make_small_plan(), device_cpu(), NULL, 0, &f->engine, &f->diag), INSITU_OK);
     assert_int_equal(record_make(f->engine, &f->arena, &f->record, &f->diag), INSITU_OK);
     insitu_log_set(remember, f->warning);
 }

@@ -37,7 +37,7 @@ static insitu_engine *engine_of(const char *text) {
     if (plan_build(network, &(plan_options){0}, &plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     if (plan_require_in_place(plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     if (plan_verify(plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
-    assert_int_equal(engine_create(plan, NULL, 0, &engine, &diag), INSITU_OK);
+    assert_int_equal(engine_create(plan, device_cpu(), NULL, 0, &engine, &diag), INSITU_OK);
     network_destroy(network);
     return engine;
 }

@@ -2,7 +2,7 @@
 #ifndef CPU_INT_H
 #define CPU_INT_H
 
-#include "plan/backend.h"
+#include "plan/device.h"
 
 /* ---- kernels ---- */
 

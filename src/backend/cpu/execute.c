@@ -9,7 +9,7 @@
 
 typedef struct running {
     const program *program;
-    const backend_call *call;
+    const device_call *call;
     call_state *state;
 } running;
 
@@ -115,7 +115,9 @@ static insitu_status run_regions(const running *running, uint32_t first, uint32_
     return INSITU_OK;
 }
 
-insitu_status cpu_run(const void *prepared, const backend_call *call, insitu_diag *diag) {
+insitu_status cpu_run(const device *device, void *stream, const void *prepared, const device_call *call,
+                      insitu_diag *diag) {
+    (void)device, (void)stream;
     const program *program = prepared;
     call_state *state = call->workspace;
     memset(state, 0, sizeof(*state));
@@ -127,10 +129,4 @@ insitu_status cpu_run(const void *prepared, const backend_call *call, insitu_dia
         run_regions(&running, call->first - program->first_step, call->end - program->first_step, &failed, diag);
     if (status != INSITU_OK && call->out_failed) *call->out_failed = program->first_step + failed;
     return status;
-}
-
-const backend *backend_cpu(void) {
-    static const backend cpu = {"cpu",       kernels_take,    cpu_quota, cpu_threads,
-                                cpu_prepare, cpu_has_threads, cpu_run,   cpu_release};
-    return &cpu;
 }

@@ -2,7 +2,7 @@
 #ifndef HAZARDS_H
 #define HAZARDS_H
 
-#include "plan/backend.h"
+#include "plan/device.h"
 
 typedef struct access {
     uint64_t space;     /* bytes of two spaces never meet */

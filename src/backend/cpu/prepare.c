@@ -137,8 +137,8 @@ static insitu_status prepare_steps(program *program, const bound_plan *bound, ar
     return lay_out_workspace(program, whole_workspace, out_bytes, diag);
 }
 
-insitu_status cpu_prepare(const bound_plan *bound, uint32_t threads, arena *arena, void **out_prepared,
-                          size_t *out_workspace_bytes, insitu_diag *diag) {
+insitu_status cpu_prepare(const device *device, const bound_plan *bound, uint32_t threads, arena *arena,
+                          void **out_prepared, size_t *out_workspace_bytes, insitu_diag *diag) {
     *out_prepared = NULL;
     *out_workspace_bytes = 0;
     program *program;
@@ -151,18 +151,20 @@ insitu_status cpu_prepare(const bound_plan *bound, uint32_t threads, arena *aren
     if (status == INSITU_OK)
         *out_prepared = program;
     else
-        cpu_release(program);
+        cpu_release(device, program);
     return status;
 }
 
-bool cpu_has_threads(const void *prepared) {
+bool cpu_has_threads(const device *device, const void *prepared) {
+    (void)device;
     const program *program = prepared;
     if (program->team_step == NONE) return true;
     const program_step *step = &program->steps[program->team_step];
     return step->row->maker->has_threads(step->data);
 }
 
-void cpu_release(void *prepared) {
+void cpu_release(const device *device, void *prepared) {
+    (void)device;
     program *program = prepared;
     if (!program) return;
     for (uint32_t i = 0; i < program->step_count; i++) {

@@ -49,10 +49,11 @@ typedef struct call_state { /* at the start of the call's workspace, followed by
 void check_index(const kernel_call *call, uint32_t step, call_state *state);
 insitu_status check_report(const program *program, const call_state *state, insitu_diag *diag);
 
-insitu_status cpu_prepare(const bound_plan *bound, uint32_t threads, arena *arena, void **out_prepared,
-                          size_t *out_workspace_bytes, insitu_diag *diag);
-bool cpu_has_threads(const void *prepared);
-insitu_status cpu_run(const void *prepared, const backend_call *call, insitu_diag *diag);
-void cpu_release(void *prepared);
+insitu_status cpu_prepare(const device *device, const bound_plan *bound, uint32_t threads, arena *arena,
+                          void **out_prepared, size_t *out_workspace_bytes, insitu_diag *diag);
+bool cpu_has_threads(const device *device, const void *prepared);
+insitu_status cpu_run(const device *device, void *stream, const void *prepared, const device_call *call,
+                      insitu_diag *diag);
+void cpu_release(const device *device, void *prepared);
 
 #endif

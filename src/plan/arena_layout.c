@@ -1,0 +1,71 @@
+/* Where the intermediate values of a segment lie: blocks that live at the same time lie apart, and what only the steps of one
+ * group use takes no memory, for one kernel runs them. */
+#include "plan/bound_plan.h"
+
+plan_group plan_group_of(const bound_plan *bound, uint32_t step) {
+    uint32_t low = 0, high = bound->group_count;
+    while (low < high) { /* the first group that ends behind the step */
+        uint32_t middle = low + (high - low) / 2;
+        if (bound->groups[middle].end <= step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < bound->group_count && bound->groups[low].first <= step) return bound->groups[low];
+    return (plan_group){step, step + 1};
+}
+
+/* A cut of the plan is where the runtime may stop: it is never inside a group. */
+static bool has_cut_inside(const plan *plan, plan_group group) {
+    for (uint32_t i = group.first; i < group.end; i++)
+        if (step_is_item(&plan->steps[i]) || (i > group.first && plan_is_cut(plan, i))) return true;
+    return false;
+}
+
+static insitu_status check_groups(const bound_plan *bound, const plan_group *groups, uint32_t count,
+                                  insitu_diag *diag) {
+    uint32_t from = bound->first_step;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_good = groups[i].first >= from && groups[i].end > groups[i].first + 1 &&
+                       groups[i].end <= bound->first_step + bound->step_count;
+        if (!is_good || has_cut_inside(bound->plan, groups[i]))
+            FAIL(diag, INSITU_INTERNAL, "the device has grouped steps %u to %u, which one kernel can't run",
+                 groups[i].first, groups[i].end);
+        from = groups[i].end;
+    }
+    return INSITU_OK;
+}
+
+static bool is_of_segment(const plan *plan, const plan_storage *storage, uint32_t segment) {
+    return storage->kind == STORAGE_ARENA && plan_segment_of(plan, storage->first_step) == segment;
+}
+
+insitu_status plan_lay_out(bound_plan *bound, uint32_t segment, const plan_group *groups, uint32_t count, arena *arena,
+                           size_t *out_arena_bytes, insitu_diag *diag) {
+    const plan *plan = bound->plan;
+    memory_block *blocks;
+    size_t *places, *offsets;
+    uint32_t *storages, block_count = 0;
+    *out_arena_bytes = 0;
+    TRY(check_groups(bound, groups, count, diag));
+    bound->groups = groups;
+    bound->group_count = count;
+    TRY(arena_array(arena, plan->storage_count, sizeof(*blocks), &blocks));
+    TRY(arena_array(arena, plan->storage_count, sizeof(*places), &places));
+    TRY(arena_array(arena, plan->storage_count, sizeof(*storages), &storages));
+    TRY(arena_copy(arena, bound->arena_offsets, plan->storage_count * sizeof(*offsets), &offsets));
+    for (uint32_t i = 0; i < plan->storage_count; i++) {
+        const plan_storage *storage = &plan->storages[i];
+        if (!is_of_segment(plan, storage, segment)) continue;
+        plan_group group = plan_group_of(bound, storage->first_step);
+        offsets[i] = NO_PLACE;
+        if (group.end > group.first + 1 && storage->last_step < group.end) continue;
+        blocks[block_count] =
+            (memory_block){bound->storage_bytes[i], group.first, plan_group_of(bound, storage->last_step).end - 1};
+        storages[block_count++] = i;
+    }
+    TRY(memory_assign(blocks, block_count, ARENA_ALIGNMENT, arena, places, out_arena_bytes));
+    for (uint32_t i = 0; i < block_count; i++) offsets[storages[i]] = places[i];
+    bound->arena_offsets = offsets;
+    return INSITU_OK;
+}
