@@ -19,6 +19,7 @@ import warnings
 
 import torch
 
+import operator_table
 from operators.pack import Comparison
 
 FAMILIES = ["elementwise", "reductions", "products", "indexing", "shapes", "images", "autocast"]
@@ -33,8 +34,7 @@ def all_cases(families, patterns):
 
 
 def known_operators():
-    text = (ROOT / "src/convert/aten.def").read_text()
-    return set(re.findall(r'^ATEN\("([^"]+)"', text, re.M))
+    return operator_table.converted()
 
 
 def show(title, table):

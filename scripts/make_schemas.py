@@ -4,7 +4,8 @@
     make_schemas.py > src/graph/schemas.inc
 
 An exported program holds operators of PyTorch's dispatcher only, so TorchScript's own language operators are left out.
-Rows are sorted by the bytes of their target, which schema_find relies on.
+Rows are sorted by the bytes of their target, which schema_find relies on. Each begins with the operator's identifier, by
+which a row of operators.def is joined to it.
 """
 import re
 import sys
@@ -108,6 +109,11 @@ def fields(name, kind, flags, size, alias, value):
     return f"{'ARG' if name is not None else 'RETURN'}({', '.join(parts)})"
 
 
+def identifier(target):
+    """The operator's name in src/graph/operators.def."""
+    return target.replace(".", "_")
+
+
 def row(schema):
     text = str(schema)
     body = text[text.index("("):]
@@ -130,7 +136,7 @@ def row(schema):
     results = [fields(None, *type_fields(re.sub(r"(\)|\]|\?|\w) \w+$", r"\1", r)), "") for r in results]
     name = schema.name.replace("::", ".") + "." + (schema.overload_name or "default")
     writes = any("WRITES" in a for a in arguments)
-    return name, f"SCHEMA({quote(name)}, {str(writes).lower()},\n       " \
+    return name, f"SCHEMA({identifier(name)}, {quote(name)}, {str(writes).lower()},\n       " \
                  f"{'ARGS(' + ', '.join(arguments) + ')' if arguments else 'NO_ARGS'},\n       " \
                  f"{'RETURNS(' + ', '.join(results) + ')' if results else 'NO_RETURNS'})"
 
@@ -144,6 +150,8 @@ def main():
         if namespace in ("aten", "prims") and full in known and not name.startswith("_test_"):
             rows.append(row(schema))
     rows.sort(key=lambda r: r[0].encode())
+    if len({identifier(name) for name, _ in rows}) != len(rows):
+        return "two operators have one identifier"
     print(f"/* Written by scripts/make_schemas.py from PyTorch {torch.__version__.split('+')[0]}: {len(rows)} operators. */")
     for _, text in rows:
         print(text)

@@ -124,6 +124,9 @@ int64_t gcd(int64_t a, int64_t b);       /* neither negative; of 0 and b, b */
 int64_t floor_div(int64_t a, int64_t b); /* b != 0 and not (INT64_MIN, -1); rounds to minus infinity */
 int64_t floor_mod(int64_t a, int64_t b); /* sign of b, as Python */
 
+/* Copies what the caller's version of a public struct has room for, its struct_size excepted. */
+void public_copy(void *target, size_t struct_size, const void *source, size_t size);
+
 /* ---- files ---- */
 /* A read-only view of a file or of the caller's memory, shared by reference count (atomic). */
 typedef struct file_map {

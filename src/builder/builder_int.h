@@ -27,22 +27,22 @@ MUST_CHECK insitu_status builder_symbol(insitu_network *network, const char *nam
                                         int64_t max, sym *out, insitu_diag *diag);
 
 /* ---- one layer ---- */
-enum { MAX_LAYER_LISTS = 5 };
 typedef struct layer_build {
     insitu_network *network;
-    layer_kind kind;
+    layer_draft draft;
     const char *function; /* the public one */
+    insitu_value *out[MAX_RESULTS];
     insitu_diag *diag;
     insitu_status status; /* of the first thing that went wrong */
     tensor_id *operands;
     uint32_t operand_count, operand_capacity;
-    attr attrs[ATTR_ID_COUNT]; /* as in the layer's row of attrs.def */
     sym lists[MAX_LAYER_LISTS][MAX_RANK];
     uint32_t list_count;
 } layer_build;
-/* out: what the function gives out, zeroed by the caller; NULL is an error. */
-void build_open(layer_build *build, insitu_network *network, layer_kind kind, const char *function, const void *out,
-                insitu_diag *diag);
+/* As many outs as the layer has results, which are made none; NULL is an error. */
+void build_open(layer_build *build, insitu_network *network, layer_kind kind, const char *function,
+                insitu_value *out_first, insitu_value *out_second, insitu_diag *diag);
+void build_needs_place(layer_build *build); /* something that the function gives out is NULL */
 void build_operand(layer_build *build, insitu_value value);
 void build_operands(layer_build *build, int32_t count, const insitu_value *values, const char *what);
 /* Nothing if the value is none. */
@@ -58,7 +58,7 @@ void build_dims(layer_build *build, attr_id id, int32_t count, const int32_t *di
 /* values NULL: count times the number `otherwise`. */
 void build_ints(layer_build *build, attr_id id, uint32_t count, const int64_t *values, int64_t otherwise);
 void build_fail(layer_build *build, insitu_status status, const char *format, ...) PRINTF_LIKE(3, 4);
-/* Adds the layer. out_second NULL: it has one result, or none if out_first is NULL too. */
-MUST_CHECK insitu_status build_close(layer_build *build, insitu_value *out_first, insitu_value *out_second);
+/* Adds the layer, and gives out its results. */
+MUST_CHECK insitu_status build_close(layer_build *build);
 
 #endif

@@ -53,12 +53,6 @@ static insitu_status find_row(uint32_t count, const char *what, int32_t index, i
     return INSITU_OK;
 }
 
-/* The caller's struct, which may be an older and shorter one, gets what was found. */
-static void give(void *info, const void *found, size_t given, size_t size) {
-    memcpy(info, found, given < size ? given : size);
-    memcpy(info, &given, sizeof(given));
-}
-
 insitu_status insitu_network_record_at(const insitu_network *network, int32_t index, insitu_network_record *info,
                                        insitu_diag *diag) {
     if (!network || !info || info->struct_size < sizeof(size_t))
@@ -66,7 +60,7 @@ insitu_status insitu_network_record_at(const insitu_network *network, int32_t in
     TRY(find_row(network->network->record_count, "record", index, diag));
     const weight_record *record = &network->network->records[index];
     const insitu_network_record found = {.name = record->name, .data = record->data, .size = record->size};
-    give(info, &found, info->struct_size, sizeof(found));
+    public_copy(info, info->struct_size, &found, sizeof(found));
     return INSITU_OK;
 }
 
@@ -118,7 +112,7 @@ insitu_status insitu_network_describe(const insitu_network *network, insitu_valu
                                   .is_constant = tensor->role == TENSOR_CONSTANT};
     for (uint32_t i = 0; i < tensor->shape.rank; i++)
         describe_size(&network->network->symbols, tensor->shape.sizes[i], &found, i);
-    give(info, &found, info->struct_size, sizeof(found));
+    public_copy(info, info->struct_size, &found, sizeof(found));
     return INSITU_OK;
 }
 
@@ -135,8 +129,9 @@ insitu_status insitu_network_layer_at(const insitu_network *network, int32_t ind
     insitu_network_layer found = {.kind = layer_info_of(layer->kind)->name,
                                   .operand_count = (int32_t)layer->operand_count,
                                   .result_count = (int32_t)layer->result_count};
+    _Static_assert((int)MAX_RESULTS <= (int)COUNT_OF(found.results), "a layer has more results than are told");
     for (uint32_t i = 0; i < layer->result_count; i++) found.results[i] = value_of(layer->results[i]);
-    give(info, &found, info->struct_size, sizeof(found));
+    public_copy(info, info->struct_size, &found, sizeof(found));
     return INSITU_OK;
 }
 

@@ -12,7 +12,7 @@ void build_fail(layer_build *build, insitu_status status, const char *format, ..
     va_end(arguments);
     build->status = text_status(&sentence, build->diag);
     if (build->status == INSITU_OK)
-        build->status = diag_set(build->diag, status, "%s: %s", layer_info_of(build->kind)->name, sentence.data);
+        build->status = diag_set(build->diag, status, "%s: %s", layer_info_of(build->draft.kind)->name, sentence.data);
     text_release(&sentence);
 }
 
@@ -23,10 +23,21 @@ static bool is_given(layer_build *build, const void *argument, const char *what)
     return argument != NULL;
 }
 
-void build_open(layer_build *build, insitu_network *network, layer_kind kind, const char *function, const void *out,
-                insitu_diag *diag) {
-    *build = (layer_build){.network = network, .kind = kind, .function = function, .diag = diag};
-    if (!network || !out) (void)is_given(build, NULL, "a network and a place for what it gives out");
+void build_needs_place(layer_build *build) {
+    (void)is_given(build, NULL, "a network and a place for what it gives out");
+}
+
+void build_open(layer_build *build, insitu_network *network, layer_kind kind, const char *function,
+                insitu_value *out_first, insitu_value *out_second, insitu_diag *diag) {
+    *build = (layer_build){.network = network, .draft = draft_of(kind), .function = function, .diag = diag};
+    build->out[0] = out_first;
+    build->out[1] = out_second;
+    bool is_missing = !network;
+    for (uint32_t i = 0; i < MAX_RESULTS; i++) {
+        if (build->out[i]) *build->out[i] = insitu_no_value();
+        is_missing = is_missing || (i < layer_info_of(kind)->results && !build->out[i]);
+    }
+    if (is_missing) build_needs_place(build);
 }
 
 void build_operand(layer_build *build, insitu_value value) {
@@ -51,22 +62,18 @@ void build_optional(layer_build *build, insitu_value value) {
     if (value.id != 0) build_operand(build, value);
 }
 
-static void set_attr(layer_build *build, attr_id id, attr value) {
-    build->attrs[layer_attr_index(build->kind, id)] = value;
-}
-
 /* A number of the attribute, or of its list. */
 static void take_number(layer_build *build, attr_id id, insitu_number number, sym *out) {
     char what[64];
     if (build->status != INSITU_OK) return;
-    snprintf(what, sizeof(what), "%s of %s", attr_name(id), layer_info_of(build->kind)->name);
+    snprintf(what, sizeof(what), "%s of %s", attr_name(id), layer_info_of(build->draft.kind)->name);
     build->status = builder_sym(build->network, number, what, out, build->diag);
 }
 
 void build_number(layer_build *build, attr_id id, insitu_number number) {
     sym value;
     take_number(build, id, number, &value);
-    if (build->status == INSITU_OK) set_attr(build, id, attr_of_sym(value));
+    if (build->status == INSITU_OK) draft_sym(&build->draft, id, value);
 }
 
 void build_int(layer_build *build, attr_id id, int64_t value) { build_number(build, id, insitu_int(value)); }
@@ -78,17 +85,17 @@ void build_float(layer_build *build, attr_id id, double value) { build_number(bu
 void build_dtype(layer_build *build, insitu_dtype type) {
     dtype known;
     if (build->status != INSITU_OK) return;
-    build->status = builder_dtype(type, layer_info_of(build->kind)->name, &known, build->diag);
-    if (build->status == INSITU_OK) set_attr(build, ATTR_DTYPE, attr_of_dtype(known));
+    build->status = builder_dtype(type, layer_info_of(build->draft.kind)->name, &known, build->diag);
+    if (build->status == INSITU_OK) draft_dtype(&build->draft, known);
 }
 
 void build_op(layer_build *build, const char *op) {
     op_kind known;
     if (!is_given(build, op, "an op")) return;
-    if (!layer_parse_op(build->kind, op, &known))
+    if (!layer_parse_op(build->draft.kind, op, &known))
         build_fail(build, INSITU_ARG, "there is no op '%s' of this layer", op);
     else
-        set_attr(build, ATTR_OP, attr_of_op(known));
+        draft_op(&build->draft, known);
 }
 
 /* The next list, for count items; NULL after a failure. */
@@ -100,7 +107,7 @@ static sym *take_list(layer_build *build, attr_id id, int64_t count) {
         return NULL;
     }
     sym *items = build->lists[build->list_count++];
-    set_attr(build, id, attr_of_list(items, (uint32_t)count));
+    draft_list(&build->draft, id, items, (uint32_t)count);
     return items;
 }
 
@@ -125,23 +132,23 @@ void build_ints(layer_build *build, attr_id id, uint32_t count, const int64_t *v
 /* What must hold when the network runs: where a slice's positions may be too large, that is a matter of bounds. */
 static void mark_bounds(const layer_build *build, uint32_t first_assert) {
     network *network = build->network->network;
-    if (layer_attr_index(build->kind, ATTR_END) == NONE) return;
+    if (layer_attr_index(build->draft.kind, ATTR_END) == NONE) return;
     for (uint32_t i = first_assert; i < network->assert_count; i++)
         network->asserts[i].is_bounds = sym_op_of(&network->symbols, network->asserts[i].condition) != SYM_EQ;
 }
 
-insitu_status build_close(layer_build *build, insitu_value *out_first, insitu_value *out_second) {
+insitu_status build_close(layer_build *build) {
     if (build->status != INSITU_OK) {
         if (build->network) sym_pool_forgive(&build->network->network->symbols);
         return diag_complete(build->diag, build->status);
     }
     network *network = build->network->network;
-    tensor_id results[2];
+    tensor_id results[MAX_RESULTS];
     char name[64];
     const network_mark before = network_mark_end(network);
-    snprintf(name, sizeof(name), "%s.%u", layer_info_of(build->kind)->name, network->tensor_count);
-    insitu_status status = network_add_layer(network, build->kind, build->operands, build->operand_count, build->attrs,
-                                             name, "", results, build->diag);
+    snprintf(name, sizeof(name), "%s.%u", layer_info_of(build->draft.kind)->name, network->tensor_count);
+    insitu_status status = network_add_layer(network, &build->draft, build->operands, build->operand_count, name, "",
+                                             results, build->diag);
     if (status != INSITU_OK) {
         network_undo(network, before); /* what inference required before it failed */
         sym_pool_forgive(&network->symbols);
@@ -149,7 +156,6 @@ insitu_status build_close(layer_build *build, insitu_value *out_first, insitu_va
     }
     mark_bounds(build, before.asserts);
     network->identity = 0;
-    if (out_first) *out_first = value_of(results[0]);
-    if (out_second) *out_second = value_of(results[1]);
+    for (uint32_t i = 0; i < layer_info_of(build->draft.kind)->results; i++) *build->out[i] = value_of(results[i]);
     return INSITU_OK;
 }

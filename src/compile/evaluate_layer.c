@@ -70,20 +70,19 @@ static insitu_status move_attr(evaluation *evaluation, const attr *from, attr *o
 static insitu_status build_network(evaluation *evaluation, const layer *layer) {
     network *target = evaluation->network;
     tensor_id *operands, *results;
-    attr *attrs;
-    uint32_t attr_count = layer_info_of(layer->kind)->attr_count;
+    layer_draft draft = draft_of(layer->kind);
     TRY(arena_array(&evaluation->arena, layer->operand_count, sizeof(*operands), &operands));
     TRY(arena_array(&evaluation->arena, layer->result_count, sizeof(*results), &results));
-    TRY(arena_array(&evaluation->arena, attr_count, sizeof(*attrs), &attrs));
     for (uint32_t i = 0; i < layer->operand_count; i++) {
         operands[i] = NO_TENSOR;
         for (uint32_t before = 0; before < i; before++)
             if (layer->operands[before].index == layer->operands[i].index) operands[i] = operands[before];
         if (operands[i].index == NONE) TRY(move_operand(evaluation, layer->operands[i], &operands[i]));
     }
-    for (uint32_t i = 0; i < attr_count; i++) TRY(move_attr(evaluation, &layer->attrs[i], &attrs[i]));
-    TRY(network_add_layer(target, layer->kind, operands, layer->operand_count, attrs, layer->name, layer->source,
-                          results, evaluation->diag));
+    for (uint32_t i = 0; i < layer_info_of(layer->kind)->attr_count; i++)
+        TRY(move_attr(evaluation, &layer->attrs[i], &draft.attrs[i]));
+    TRY(network_add_layer(target, &draft, operands, layer->operand_count, layer->name, layer->source, results,
+                          evaluation->diag));
     network_output *output;
     TRY(network_add_output(target, &output));
     *output = (network_output){.name = "output.0", .kind = OUTPUT_TENSOR, .tensor = results[0]};

@@ -1,22 +1,25 @@
 /* A functional graph becomes a network: inputs, states and constants first, then each node in order through its row of
- * aten.def, then outputs and mutations. Unsupported operators are collected, so that all are listed at once; what a node
+ * graph/operators.def, then outputs and mutations. Unsupported operators are collected, so that all are listed at once; what a node
  * records of its results is compared with what inference finds. */
 #include "convert/convert_int.h"
+#include "graph/schema_ids.h"
 #include "passes/passes.h" /* REFUSED_TARGET */
-
-typedef struct aten_row {
-    const char *target;
-    convert_fn convert;
-    int32_t param;
-} aten_row;
 
 enum { MAX_RECASTS = 8 }; /* operands of a node whose cast was dropped */
 
-static const aten_row aten_rows[] = {
-#define ATEN(target, convert, param) {target, convert, param},
-#include "convert/aten.def"
-#undef ATEN
+/* Of each operator of the table of schemas; convert NULL: it is not supported. */
+typedef struct conversion {
+    bool is_listed; /* has a row of operators.def, with a converter or without */
+    convert_fn convert;
+    int32_t param;
+} conversion;
+/* clang-format off */
+static const conversion conversions[SCHEMA_COUNT] = {
+#define CONVERT(function, parameter) .convert = function, .param = parameter,
+#define OPERATOR(id, facts) [SCHEMA_##id] = {.is_listed = true, facts},
+#include "graph/operators.def"
 };
+/* clang-format on */
 
 typedef struct refusal { /* an operator that is not supported, or not with such arguments */
     const char *target, *reason;
@@ -171,13 +174,14 @@ static void recast_operand(void *user, value_id *value) {
 /* A decomposition drops the cast of a copy that gives a tensor its new value: what reads that tensor later reads the
  * source, and records a result of the tensor's dtype, or needs an operand of it. If the operands as they are don't give
  * what is recorded, they are cast as the copy did. */
-static insitu_status convert_by_row(converter *c, const aten_row *row) {
-    insitu_status status = row->convert(c, row->param);
+static insitu_status convert_by_row(converter *c, const conversion *row) {
+    c->param = row->param;
+    insitu_status status = row->convert(c);
     if (status == INSITU_NOMEM || (status == INSITU_OK && !has_other_dtype(c))) return status;
     recast recast = {.c = c};
     graph_node node = *c->node;
     graph_visit_args(&node, recast_operand, &recast);
-    if (recast.status == INSITU_OK && recast.count) status = row->convert(c, row->param);
+    if (recast.status == INSITU_OK && recast.count) status = row->convert(c);
     for (uint32_t i = recast.count; i-- > 0;) c->tensors[recast.values[i].index] = recast.before[i];
     return recast.status == INSITU_OK ? status : recast.status;
 }
@@ -202,13 +206,14 @@ static insitu_status convert_refused(converter *c, refusals *refusals) {
     return stand_in(c);
 }
 
-static insitu_status convert_node(converter *c, const map *rows, refusals *refusals) {
+static insitu_status convert_node(converter *c, refusals *refusals) {
     if (strcmp(c->node->target, REFUSED_TARGET) == 0) return convert_refused(c, refusals);
     if (is_symbolic(c, c->node)) return INSITU_OK;
-    uint32_t row = map_find(rows, c->node->target), first_tensor = c->network->tensor_count;
+    const conversion *row = c->node->schema ? &conversions[schema_number(c->node->schema)] : NULL;
+    uint32_t first_tensor = c->network->tensor_count;
     c->reason[0] = 0;
     insitu_status status = INSITU_UNSUPPORTED;
-    if (row != NONE && c->node->schema) status = convert_by_row(c, &aten_rows[row]);
+    if (row && row->convert) status = convert_by_row(c, row);
     if (status == INSITU_OK) status = finish_node(c, first_tensor);
     if (status == INSITU_OK || status == INSITU_NOMEM) return status;
     if (status == INSITU_UNSUPPORTED) {
@@ -220,11 +225,9 @@ static insitu_status convert_node(converter *c, const map *rows, refusals *refus
 }
 
 static insitu_status convert_nodes(converter *c, refusals *refusals) {
-    map rows = {0};
-    for (uint32_t i = 0; i < COUNT_OF(aten_rows); i++) TRY(map_set(&rows, &refusals->arena, aten_rows[i].target, i));
     for (uint32_t i = 0; i < c->graph->order_count; i++) {
         c->node = graph_node_of(c->graph, c->graph->order[i]);
-        TRY(convert_node(c, &rows, refusals));
+        TRY(convert_node(c, refusals));
         arena_release(&c->scratch);
     }
     return report_refusals(refusals, c->diag);

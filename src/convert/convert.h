@@ -1,4 +1,4 @@
-/* convert: graph -> network. One row of aten.def an operator, one convert_*.c a family. */
+/* convert: graph -> network. One CONVERT of graph/operators.def an operator, one convert_*.c a family. */
 #ifndef CONVERT_H
 #define CONVERT_H
 

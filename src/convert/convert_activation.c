@@ -1,9 +1,8 @@
 /* Activations, as one unary operator where the table has it, else as a few elementwise layers in PyTorch's order. */
 #include "convert/convert_int.h"
 
-insitu_status convert_gelu(converter *c, int32_t param) {
-    (void)param;
-    return convert_unary(c, strcmp(take_string(c, "approximate"), "tanh") == 0 ? OP_GELU_TANH : OP_GELU);
+insitu_status convert_gelu(converter *c) {
+    return finish_unary(c, strcmp(take_string(c, "approximate"), "tanh") == 0 ? OP_GELU_TANH : OP_GELU);
 }
 
 /* x > bound ? x : other */
@@ -13,8 +12,7 @@ static insitu_status emit_above(converter *c, tensor_id x, double bound, tensor_
     return emit_where(c, above, x, other, out);
 }
 
-insitu_status convert_leaky_relu(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_leaky_relu(converter *c) {
     tensor_id x, scaled, result;
     sym slope;
     TRY(take_tensor(c, "self", &x));
@@ -43,8 +41,7 @@ static insitu_status emit_elu(converter *c, tensor_id x, sym alpha, sym scale, s
     return emit_where(c, above, positive, negative, out);
 }
 
-insitu_status convert_elu(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_elu(converter *c) {
     tensor_id x, result;
     sym alpha, scale, input_scale;
     TRY(take_tensor(c, "self", &x));
@@ -57,8 +54,7 @@ insitu_status convert_elu(converter *c, int32_t param) {
     return finish_wide(c, result, type);
 }
 
-insitu_status convert_selu(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_selu(converter *c) {
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
     dtype type = dtype_of(c, x);
@@ -68,8 +64,7 @@ insitu_status convert_selu(converter *c, int32_t param) {
     return finish_wide(c, result, type);
 }
 
-insitu_status convert_celu(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_celu(converter *c) {
     tensor_id x, result;
     sym alpha, one = sym_float(c->pool, 1);
     TRY(take_tensor(c, "self", &x));
@@ -81,19 +76,18 @@ insitu_status convert_celu(converter *c, int32_t param) {
 }
 
 /* hardtanh; relu6 has no arguments of its own: 0 and 6 */
-insitu_status convert_hardtanh(converter *c, int32_t param) {
+insitu_status convert_hardtanh(converter *c) {
     tensor_id x, result;
     sym low, high;
     TRY(take_tensor(c, "self", &x));
-    TRY(take_sym_or(c, "min_val", sym_int(c->pool, param ? 0 : -1), &low));
-    TRY(take_sym_or(c, "max_val", sym_int(c->pool, param ? 6 : 1), &high));
+    TRY(take_sym_or(c, "min_val", sym_int(c->pool, c->param ? 0 : -1), &low));
+    TRY(take_sym_or(c, "max_val", sym_int(c->pool, c->param ? 6 : 1), &high));
     TRY(emit_clamp(c, x, &low, &high, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
-insitu_status convert_softplus(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_softplus(converter *c) {
     tensor_id x, scaled, above, result;
     double known_beta, known_threshold;
     sym beta, threshold;
@@ -103,7 +97,7 @@ insitu_status convert_softplus(converter *c, int32_t param) {
     TRY(take_real(c, "threshold", 20, &threshold));
     bool known =
         sym_constant_float(c->pool, beta, &known_beta) && sym_constant_float(c->pool, threshold, &known_threshold);
-    if (known && known_beta == 1 && known_threshold == 20) return convert_unary(c, OP_SOFTPLUS);
+    if (known && known_beta == 1 && known_threshold == 20) return finish_unary(c, OP_SOFTPLUS);
     TRY(emit_wide(c, x, &x));
     TRY(emit_scalar(c, OP_MUL, x, beta, false, &scaled));
     TRY(emit_scalar(c, OP_GT, scaled, threshold, false, &above));
@@ -115,8 +109,7 @@ insitu_status convert_softplus(converter *c, int32_t param) {
 }
 
 /* x > threshold ? x : value; NaN passes as PyTorch's x <= threshold ? value : x */
-insitu_status convert_threshold(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_threshold(converter *c) {
     tensor_id x, below, value, result;
     operand bound;
     sym number;
@@ -131,8 +124,7 @@ insitu_status convert_threshold(converter *c, int32_t param) {
 }
 
 /* x > 0 ? x : weight x, with one weight a channel (dimension 1) or one for all */
-insitu_status convert_prelu(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_prelu(converter *c) {
     tensor_id x, weight, scaled, result;
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "weight", &weight));
@@ -147,8 +139,7 @@ insitu_status convert_prelu(converter *c, int32_t param) {
 }
 
 /* min(0, x) - log1p(exp(-|x|)) */
-insitu_status convert_log_sigmoid(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_log_sigmoid(converter *c) {
     tensor_id x, low, tail, result;
     TRY(take_tensor(c, "self", &x));
     dtype type = dtype_of(c, x);
@@ -163,8 +154,7 @@ insitu_status convert_log_sigmoid(converter *c, int32_t param) {
 }
 
 /* The first half of dim times the sigmoid of the second. */
-insitu_status convert_glu(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_glu(converter *c) {
     tensor_id x, first, second, result;
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));

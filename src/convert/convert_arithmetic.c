@@ -53,11 +53,11 @@ static insitu_status convert_two(converter *c, op_kind op, operand a, operand b)
     return INSITU_OK;
 }
 
-insitu_status convert_binary(converter *c, int32_t param) {
+insitu_status convert_binary(converter *c) {
     operand a, b;
     TRY(take_operand(c, "self", &a));
     TRY(take_operand(c, "other", &b));
-    return convert_two(c, (op_kind)param, a, b);
+    return convert_two(c, (op_kind)c->param, a, b);
 }
 
 /* True where PyTorch runs its scalar loop: its vector loops take 32 elements of f16 or bf16 at a time (with AVX-512). */
@@ -104,9 +104,9 @@ static insitu_status emit_scaled_sum(converter *c, operand a, operand b, sym fac
     }
     TRY(emit_operand(c, a, type, &shape, &operands[0]));
     TRY(emit_operand(c, b, type, &shape, &operands[1]));
-    draft sum = draft_of(LAYER_BINARY);
-    draft_attr(&sum, ATTR_OP, attr_of_op(OP_ADD));
-    draft_attr(&sum, ATTR_SCALAR, attr_of_sym(plain_number(c, factor, type)));
+    layer_draft sum = draft_of(LAYER_BINARY);
+    draft_op(&sum, OP_ADD);
+    draft_sym(&sum, ATTR_SCALAR, plain_number(c, factor, type));
     return emit(c, &sum, operands, 2, out);
 }
 
@@ -126,23 +126,22 @@ static insitu_status finish_scaled(converter *c, op_kind op, operand a, operand 
 }
 
 /* self + alpha other, self - alpha other */
-insitu_status convert_add(converter *c, int32_t param) {
+insitu_status convert_add(converter *c) {
     operand a, b;
     TRY(take_operand(c, "self", &a));
     TRY(take_operand(c, "other", &b));
-    return finish_scaled(c, (op_kind)param, a, b);
+    return finish_scaled(c, (op_kind)c->param, a, b);
 }
 
 /* other - alpha self */
-insitu_status convert_rsub(converter *c, int32_t param) {
+insitu_status convert_rsub(converter *c) {
     operand a, b;
     TRY(take_operand(c, "self", &a));
     TRY(take_operand(c, "other", &b));
-    return finish_scaled(c, (op_kind)param, b, a);
+    return finish_scaled(c, (op_kind)c->param, b, a);
 }
 
-insitu_status convert_div(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_div(converter *c) {
     operand a, b;
     const char *mode = take_string(c, "rounding_mode");
     TRY(take_operand(c, "self", &a));
@@ -152,8 +151,7 @@ insitu_status convert_div(converter *c, int32_t param) {
 }
 
 /* |a / gcd(a, b) b|, 0 where both are 0 */
-insitu_status convert_lcm(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_lcm(converter *c) {
     operand both[2];
     tensor_id a, b, divisor, result;
     dtype type;
@@ -192,8 +190,7 @@ static insitu_status finish_ldexp(converter *c, operand a, tensor_id power) {
 }
 
 /* self 2^other */
-insitu_status convert_ldexp(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_ldexp(converter *c) {
     operand a, b;
     tensor_id power;
     TRY(take_operand(c, "self", &a));
@@ -206,8 +203,7 @@ insitu_status convert_ldexp(converter *c, int32_t param) {
     return convert_two(c, OP_MUL, a, factor);
 }
 
-insitu_status convert_pow(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_pow(converter *c) {
     operand a, b;
     TRY(take_operand(c, "self", &a));
     TRY(take_operand(c, "exponent", &b));
@@ -221,8 +217,7 @@ insitu_status convert_pow(converter *c, int32_t param) {
     return convert_two(c, OP_POW, a, b);
 }
 
-insitu_status convert_square(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_square(converter *c) {
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
     if (dtype_of(c, x) == DTYPE_BOOL) TRY(emit_cast(c, x, DTYPE_I64, &x));
@@ -247,7 +242,7 @@ static insitu_status emit_product_sum(converter *c, operand a, operand b, operan
 }
 
 /* self + value tensor1 tensor2, self + value tensor1 / tensor2 */
-insitu_status convert_addc(converter *c, int32_t param) {
+insitu_status convert_addc(converter *c) {
     operand operands[3];
     dtype type;
     tensor_id product;
@@ -265,11 +260,11 @@ insitu_status convert_addc(converter *c, int32_t param) {
         TRY(emit_operation(c, OP_MUL, operands[1], operand_of_number(c, value), wide, &product));
         operands[1] = operand_of_tensor(c, product);
     }
-    if (param == OP_MUL) {
+    if (c->param == OP_MUL) {
         TRY(emit_product_sum(c, operands[0], operands[1], operands[2], wide, &product));
         return finish_wide(c, product, type);
     }
-    TRY(emit_operation(c, (op_kind)param, operands[1], operands[2], wide, &product));
+    TRY(emit_operation(c, (op_kind)c->param, operands[1], operands[2], wide, &product));
     TRY(emit_operation(c, OP_ADD, operands[0], operand_of_tensor(c, product), wide, &product));
     return finish_wide(c, product, type);
 }
@@ -289,8 +284,7 @@ static insitu_status emit_lerp(converter *c, tensor_id self, tensor_id end, tens
 }
 
 /* A constant as weight: self + weight (end - self) or end + (weight - 1) (end - self), whichever weight is smaller. */
-insitu_status convert_lerp(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_lerp(converter *c) {
     tensor_id self, end, span, result;
     operand weight;
     double value;

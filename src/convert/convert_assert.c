@@ -1,8 +1,7 @@
 /* Assertions: on numbers they are checked when the symbols are bound, on types here and now. */
 #include "convert/convert_int.h"
 
-insitu_status convert_assert_scalar(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_assert_scalar(converter *c) {
     sym condition;
     TRY(take_sym(c, "self", &condition));
     if (sym_kind_of(c->pool, condition) != SYM_KIND_BOOL) {
@@ -20,8 +19,8 @@ insitu_status emit_read(converter *c, tensor_id x, int64_t min, int64_t max, sym
         snprintf(name, sizeof(name), "u%u", number++);
     } while (sym_find_symbol(c->pool, name) != NONE);
     *out = sym_of_symbol(c->pool, sym_add_symbol(c->pool, name, SYM_KIND_INT, min, max));
-    draft item = draft_of(LAYER_ITEM);
-    draft_attr(&item, ATTR_SYMBOL, attr_of_sym(*out));
+    layer_draft item = draft_of(LAYER_ITEM);
+    draft_sym(&item, ATTR_SYMBOL, *out);
     return emit(c, &item, &x, 1, NULL);
 }
 
@@ -35,8 +34,7 @@ insitu_status require_none(converter *c, tensor_id bools, const char *message) {
 }
 
 /* _assert_async, _functional_assert_async: the one element is not 0 */
-insitu_status convert_assert_async(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_assert_async(converter *c) {
     tensor_id x;
     shape none = {0};
     sym holds;
@@ -50,8 +48,7 @@ insitu_status convert_assert_async(converter *c, int32_t param) {
 }
 
 /* sym_constrain_range(size, min, max) */
-insitu_status convert_constrain_range(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_constrain_range(converter *c) {
     sym size, bound;
     TRY(take_sym(c, "size", &size));
     if (has_arg(c, "min")) {
@@ -65,8 +62,7 @@ insitu_status convert_constrain_range(converter *c, int32_t param) {
                            c->node->source);
 }
 
-insitu_status convert_assert_metadata(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_assert_metadata(converter *c) {
     tensor_id x;
     dtype type;
     shape sizes = {0};

@@ -58,8 +58,7 @@ static insitu_status take_scale(converter *c, tensor_id q, sym *out) {
     return INSITU_OK;
 }
 
-insitu_status convert_attention(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_attention(converter *c) {
     tensor_id operands[4], result;
     double dropout;
     sym scale;
@@ -80,9 +79,9 @@ insitu_status convert_attention(converter *c, int32_t param) {
     TRY(match_batch(c, operands[0], operands[2], &operands[2]));
     TRY(take_mask(c, operands[0], operands[1], &operands[3]));
     for (uint32_t i = 0; i < 3; i++) TRY(to_rank_4(c, operands[i], &operands[i]));
-    draft attention = draft_of(LAYER_ATTENTION);
-    draft_flag(c, &attention, ATTR_CAUSAL, causal);
-    draft_attr(&attention, ATTR_SCALE, attr_of_sym(scale));
+    layer_draft attention = draft_of(LAYER_ATTENTION);
+    draft_flag(c->pool, &attention, ATTR_CAUSAL, causal);
+    draft_sym(&attention, ATTR_SCALE, scale);
     TRY(emit(c, &attention, operands, operands[3].index == NONE ? 3 : 4, &result));
     TRY(emit_reshape(c, result, &shape, &result));
     set_only_result(c, result);

@@ -10,11 +10,11 @@ static insitu_status emit_batch_variance(converter *c, tensor_id x, uint32_t axe
     uint32_t count = 0;
     for (uint32_t i = 0; i < rank_of(c, x); i++)
         if (axes >> i & 1) items[count++] = sym_int(c->pool, i);
-    draft reduce = draft_of(LAYER_REDUCE);
+    layer_draft reduce = draft_of(LAYER_REDUCE);
     draft_list(&reduce, ATTR_AXES, items, count);
-    draft_flag(c, &reduce, ATTR_KEEPDIM, false);
-    draft_float(c, &reduce, ATTR_CORRECTION, correction);
-    draft_attr(&reduce, ATTR_OP, attr_of_op(OP_VAR));
+    draft_flag(c->pool, &reduce, ATTR_KEEPDIM, false);
+    draft_float(c->pool, &reduce, ATTR_CORRECTION, correction);
+    draft_op(&reduce, OP_VAR);
     return emit_on(c, &reduce, x, out);
 }
 
@@ -41,8 +41,7 @@ static insitu_status emit_blend(converter *c, tensor_id running, tensor_id batch
 
 /* Results: normalised, batch mean, 1 / sqrt(batch variance + eps), new running mean, new running variance (the last two
  * where the operator has running statistics). */
-insitu_status convert_batch_norm_training(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_batch_norm_training(converter *c) {
     tensor_id x, running_mean = NO_TENSOR, running_variance = NO_TENSOR, result;
     sym eps, momentum;
     batch batch;

@@ -12,8 +12,8 @@ static dtype whole_of(dtype part) {
 insitu_status emit_bitcast(converter *c, tensor_id x, dtype type, tensor_id *out) {
     *out = x;
     if (dtype_of(c, x) == type) return INSITU_OK;
-    draft bitcast = draft_of(LAYER_BITCAST);
-    draft_attr(&bitcast, ATTR_DTYPE, attr_of_dtype(type));
+    layer_draft bitcast = draft_of(LAYER_BITCAST);
+    draft_dtype(&bitcast, type);
     return emit_on(c, &bitcast, x, out);
 }
 
@@ -76,8 +76,7 @@ insitu_status emit_complex_cast(converter *c, tensor_id x, dtype type, tensor_id
 }
 
 /* view.dtype */
-insitu_status convert_view_dtype(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_view_dtype(converter *c) {
     tensor_id x, result;
     dtype type;
     TRY(take_tensor(c, "self", &x));
@@ -87,8 +86,7 @@ insitu_status convert_view_dtype(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_view_as_real(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_view_as_real(converter *c) {
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
     if (!dtype_is_complex(dtype_of(c, x))) return convert_fail(c, INSITU_FORMAT, "of a tensor that is not complex");
@@ -97,8 +95,7 @@ insitu_status convert_view_as_real(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_view_as_complex(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_view_as_complex(converter *c) {
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_whole(c, x, &result));
@@ -107,8 +104,7 @@ insitu_status convert_view_as_complex(converter *c, int32_t param) {
 }
 
 /* complex(real, imag) */
-insitu_status convert_complex(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_complex(converter *c) {
     tensor_id parts[2], result;
     shape shape;
     TRY(take_tensor(c, "real", &parts[0]));
@@ -125,24 +121,23 @@ insitu_status convert_complex(converter *c, int32_t param) {
 }
 
 /* real and imag: param 0 or 1; a real tensor is its own real part. */
-insitu_status convert_component(converter *c, int32_t param) {
+insitu_status convert_component(converter *c) {
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
     if (!dtype_is_complex(dtype_of(c, x))) {
-        if (param) return convert_fail(c, INSITU_FORMAT, "of a tensor that is not complex");
+        if (c->param) return convert_fail(c, INSITU_FORMAT, "of a tensor that is not complex");
         set_only_result(c, x);
         return INSITU_OK;
     }
     TRY(emit_parts(c, x, &result));
-    TRY(emit_part(c, result, param, &result));
+    TRY(emit_part(c, result, c->param, &result));
     TRY(emit_squeeze(c, result, rank_of(c, x), &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
 /* conj and its kin: the imaginary part negated. A real tensor is its own conjugate. */
-insitu_status convert_conjugate(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_conjugate(converter *c) {
     tensor_id x, pairs, parts[2];
     TRY(take_tensor(c, "self", &x));
     if (dtype_is_complex(dtype_of(c, x))) {

@@ -1,4 +1,4 @@
-/* Values assembled from parts: cat, stack, repeat, tile, roll, flip, pad, tril, triu. */
+/* Values assembled from parts: cat, stack, repeat, tile, pad, tril, triu. */
 #include "convert/convert_int.h"
 
 /* All parts in their promoted dtype. */
@@ -27,8 +27,7 @@ insitu_status take_parts(converter *c, tensor_id **out, uint32_t *out_count) {
 }
 
 /* One-dimensional parts of no elements are left out, whatever the rank of the others. */
-insitu_status convert_cat(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_cat(converter *c) {
     tensor_id *parts, result;
     uint32_t count, kept = 0, dim;
     TRY(take_parts(c, &parts, &count));
@@ -44,8 +43,7 @@ insitu_status convert_cat(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_stack(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_stack(converter *c) {
     tensor_id *parts, result;
     uint32_t count, dim;
     TRY(take_parts(c, &parts, &count));
@@ -74,14 +72,14 @@ static insitu_status repeat_dim(converter *c, tensor_id x, uint32_t dim, sym tim
 }
 
 /* repeat: at least as many numbers as dimensions; tile: missing ones are 1 */
-insitu_status convert_repeat(converter *c, int32_t param) {
+insitu_status convert_repeat(converter *c) {
     tensor_id x;
     sym times[MAX_RANK];
     uint32_t count;
     TRY(take_tensor(c, "self", &x));
-    TRY(take_syms(c, param ? "dims" : "repeats", times, &count));
+    TRY(take_syms(c, c->param ? "dims" : "repeats", times, &count));
     uint32_t rank = rank_of(c, x);
-    if (count < rank && !param) return convert_fail(c, INSITU_FORMAT, "fewer repeats than dimensions");
+    if (count < rank && !c->param) return convert_fail(c, INSITU_FORMAT, "fewer repeats than dimensions");
     shape lifted = {.rank = count > rank ? count : rank};
     for (uint32_t i = 0; i < lifted.rank; i++) {
         lifted.sizes[i] = i < lifted.rank - rank ? sym_int(c->pool, 1) : size_of(c, x, i - (lifted.rank - rank));
@@ -92,8 +90,7 @@ insitu_status convert_repeat(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_repeat_interleave(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_repeat_interleave(converter *c) {
     tensor_id x, result;
     sym times;
     uint32_t dim = 0;
@@ -108,68 +105,6 @@ insitu_status convert_repeat_interleave(converter *c, int32_t param) {
     }
     TRY(repeat_dim(c, x, dim, times, true, &result));
     set_only_result(c, result);
-    return INSITU_OK;
-}
-
-/* The last shift elements come first. */
-static insitu_status roll_dim(converter *c, tensor_id x, uint32_t dim, sym shift, tensor_id *out) {
-    sym size = size_of(c, x, dim), zero = sym_int(c->pool, 0);
-    *out = x;
-    if (sym_same(size, zero)) return INSITU_OK;
-    sym moved = sym_mod(c->pool, shift, sym_max(c->pool, size, sym_int(c->pool, 1))); /* of no elements none moves */
-    if (sym_same(moved, zero)) return INSITU_OK;
-    sym cut = sym_sub(c->pool, size, moved);
-    tensor_id parts[2];
-    TRY(emit_slice(c, x, dim, cut, size, 1, &parts[0]));
-    TRY(emit_slice(c, x, dim, zero, cut, 1, &parts[1]));
-    return emit_concat(c, parts, 2, dim, out);
-}
-
-insitu_status convert_roll(converter *c, int32_t param) {
-    (void)param;
-    tensor_id x;
-    sym shifts[MAX_RANK];
-    int64_t dims[MAX_RANK];
-    uint32_t count, dim_count;
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_syms(c, "shifts", shifts, &count));
-    TRY(take_ints(c, "dims", dims, &dim_count));
-    shape shape = tensor_of(c, x)->shape;
-    if (dim_count == 0) {
-        struct shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &shape)}};
-        TRY(emit_reshape(c, x, &flat, &x));
-        dims[dim_count++] = 0;
-    }
-    if (dim_count != count) return convert_fail(c, INSITU_FORMAT, "%u shifts for %u dims", count, dim_count);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t dim;
-        TRY(normal_dim(c, dims[i], rank_of(c, x), &dim));
-        if (rank_of(c, x)) TRY(roll_dim(c, x, dim, shifts[i], &x));
-    }
-    TRY(emit_reshape(c, x, &shape, &x));
-    set_only_result(c, x);
-    return INSITU_OK;
-}
-
-insitu_status convert_flip(converter *c, int32_t param) {
-    (void)param;
-    tensor_id x;
-    int64_t dims[MAX_RANK];
-    sym items[MAX_RANK];
-    uint32_t count;
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_ints(c, "dims", dims, &count));
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t dim;
-        TRY(normal_dim(c, dims[i], rank_of(c, x), &dim));
-        items[i] = sym_int(c->pool, dim);
-    }
-    if (count && rank_of(c, x)) {
-        draft flip = draft_of(LAYER_FLIP);
-        draft_list(&flip, ATTR_DIMS, items, count);
-        TRY(emit_on(c, &flip, x, &x));
-    }
-    set_only_result(c, x);
     return INSITU_OK;
 }
 
@@ -209,11 +144,11 @@ static insitu_status finish_pad(converter *c, op_kind op) {
         pads = pads || !sym_same(added[0], zero) || !sym_same(added[1], zero);
     }
     if (pads) {
-        draft layer = draft_of(LAYER_PAD);
+        layer_draft layer = draft_of(LAYER_PAD);
         draft_list(&layer, ATTR_BEFORE, before, rank);
         draft_list(&layer, ATTR_AFTER, after, rank);
-        draft_attr(&layer, ATTR_OP, attr_of_op(op));
-        if (op == OP_CONSTANT_PAD) draft_attr(&layer, ATTR_VALUE, attr_of_sym(value));
+        draft_op(&layer, op);
+        if (op == OP_CONSTANT_PAD) draft_sym(&layer, ATTR_VALUE, value);
         TRY(emit_on(c, &layer, x, &x));
     }
     set_only_result(c, x);
@@ -221,10 +156,9 @@ static insitu_status finish_pad(converter *c, op_kind op) {
 }
 
 /* constant_pad_nd, reflection_padNd, replication_padNd */
-insitu_status convert_pad_as(converter *c, int32_t param) { return finish_pad(c, (op_kind)param); }
+insitu_status convert_pad_as(converter *c) { return finish_pad(c, (op_kind)c->param); }
 
-insitu_status convert_pad(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_pad(converter *c) {
     static const struct {
         const char *name;
         op_kind op;
@@ -240,14 +174,14 @@ insitu_status convert_pad(converter *c, int32_t param) {
 }
 
 /* tril, triu */
-insitu_status convert_triangle(converter *c, int32_t param) {
+insitu_status convert_triangle(converter *c) {
     tensor_id x, result;
     sym diagonal;
     TRY(take_tensor(c, "self", &x));
     TRY(take_sym_or(c, "diagonal", sym_int(c->pool, 0), &diagonal));
-    draft triangle = draft_of(LAYER_TRIANGLE);
-    draft_attr(&triangle, ATTR_OFFSET, attr_of_sym(diagonal));
-    draft_attr(&triangle, ATTR_OP, attr_of_op((op_kind)param));
+    layer_draft triangle = draft_of(LAYER_TRIANGLE);
+    draft_sym(&triangle, ATTR_OFFSET, diagonal);
+    draft_op(&triangle, (op_kind)c->param);
     TRY(emit_on(c, &triangle, x, &result));
     set_only_result(c, result);
     return INSITU_OK;

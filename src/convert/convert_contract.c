@@ -2,8 +2,7 @@
 #include "convert/convert_int.h"
 
 /* addbmm: the products of a batch, summed: one product of the batch's matrices laid side by side. */
-insitu_status convert_addbmm(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_addbmm(converter *c) {
     tensor_id a, b, result;
     TRY(take_tensor(c, "batch1", &a));
     TRY(take_tensor(c, "batch2", &b));
@@ -19,8 +18,7 @@ insitu_status convert_addbmm(converter *c, int32_t param) {
     return finish_scaled_sum(c, result);
 }
 
-insitu_status convert_addr(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_addr(converter *c) {
     tensor_id a, b, result;
     TRY(take_tensor(c, "vec1", &a));
     TRY(take_tensor(c, "vec2", &b));
@@ -69,8 +67,7 @@ static insitu_status finish_contraction(converter *c, tensor_id a, tensor_id b, 
     return INSITU_OK;
 }
 
-insitu_status convert_tensordot(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_tensordot(converter *c) {
     tensor_id a, b;
     int64_t a_dims[MAX_RANK], b_dims[MAX_RANK];
     uint32_t count, other_count;
@@ -85,8 +82,7 @@ insitu_status convert_tensordot(converter *c, int32_t param) {
 }
 
 /* inner: the sum over both last dimensions; with a number, the product */
-insitu_status convert_inner(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_inner(converter *c) {
     static const int64_t last = -1;
     tensor_id a, b, result;
     TRY(take_tensor(c, "self", &a));

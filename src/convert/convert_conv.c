@@ -19,7 +19,7 @@ static insitu_status add_batch(converter *c, tensor_id x, uint32_t spatial, tens
     return convert_fail(c, INSITU_FORMAT, "an input of rank %u for %u spatial dimensions", rank_of(c, x), spatial);
 }
 
-static insitu_status finish_window(converter *c, const draft *draft, const tensor_id *operands, uint32_t count,
+static insitu_status finish_window(converter *c, const layer_draft *draft, const tensor_id *operands, uint32_t count,
                                    bool added) {
     tensor_id result;
     TRY(emit(c, draft, operands, count, &result));
@@ -46,18 +46,18 @@ static insitu_status pad_same(converter *c, tensor_id *x, tensor_id weight, cons
     }
     for (uint32_t i = 0; i < spatial; i++) padding[i] = uneven ? zero : before[2 + i];
     if (!uneven) return INSITU_OK;
-    draft pad = draft_of(LAYER_PAD);
+    layer_draft pad = draft_of(LAYER_PAD);
     draft_list(&pad, ATTR_BEFORE, before, spatial + 2);
     draft_list(&pad, ATTR_AFTER, after, spatial + 2);
-    draft_attr(&pad, ATTR_OP, attr_of_op(OP_CONSTANT_PAD));
-    draft_attr(&pad, ATTR_VALUE, attr_of_sym(zero));
+    draft_op(&pad, OP_CONSTANT_PAD);
+    draft_sym(&pad, ATTR_VALUE, zero);
     return emit_on(c, &pad, *x, x);
 }
 
 /* conv1d, conv2d, conv3d (also with padding as a word), conv_transpose (param 1), convolution */
-insitu_status convert_conv(converter *c, int32_t param) {
+insitu_status convert_conv(converter *c) {
     tensor_id operands[3];
-    bool transposed = param != 0, added;
+    bool transposed = c->param != 0, added;
     int64_t groups;
     sym stride[MAX_RANK], padding[MAX_RANK], dilation[MAX_RANK], output_padding[MAX_RANK];
     TRY(take_tensor(c, "input", &operands[0]));
@@ -79,32 +79,32 @@ insitu_status convert_conv(converter *c, int32_t param) {
     } else {
         TRY(take_window(c, "padding", spatial, 0, padding));
     }
-    draft conv = draft_of(LAYER_CONV);
+    layer_draft conv = draft_of(LAYER_CONV);
     draft_list(&conv, ATTR_STRIDE, stride, spatial);
     draft_list(&conv, ATTR_PADDING, padding, spatial);
     draft_list(&conv, ATTR_DILATION, dilation, spatial);
     draft_list(&conv, ATTR_OUTPUT_PADDING, output_padding, spatial);
-    draft_int(c, &conv, ATTR_GROUPS, groups);
-    draft_flag(c, &conv, ATTR_TRANSPOSED, transposed);
+    draft_int(c->pool, &conv, ATTR_GROUPS, groups);
+    draft_flag(c->pool, &conv, ATTR_TRANSPOSED, transposed);
     return finish_window(c, &conv, operands, operands[2].index == NONE ? 2 : 3, added);
 }
 
-static insitu_status start_pool(converter *c, op_kind op, uint32_t spatial, tensor_id *out_x, draft *pool,
+static insitu_status start_pool(converter *c, op_kind op, uint32_t spatial, tensor_id *out_x, layer_draft *pool,
                                 bool *out_added) {
     TRY(take_tensor(c, "self", out_x));
     *pool = draft_of(LAYER_POOL);
-    draft_attr(pool, ATTR_OP, attr_of_op(op));
+    draft_op(pool, op);
     return add_batch(c, *out_x, spatial, out_x, out_added);
 }
 
 /* max_poolNd, avg_poolNd; param: spatial dimensions, negative for averages */
-insitu_status convert_pool(converter *c, int32_t param) {
-    uint32_t spatial = (uint32_t)(param < 0 ? -param : param), kernel_count;
+insitu_status convert_pool(converter *c) {
+    uint32_t spatial = (uint32_t)(c->param < 0 ? -c->param : c->param), kernel_count;
     tensor_id x;
-    draft pool;
+    layer_draft pool;
     bool added, ceil_mode, count_pad;
     sym kernel[MAX_RANK], stride[MAX_RANK], padding[MAX_RANK], dilation[MAX_RANK];
-    TRY(start_pool(c, param < 0 ? OP_AVG_POOL : OP_MAX_POOL, spatial, &x, &pool, &added));
+    TRY(start_pool(c, c->param < 0 ? OP_AVG_POOL : OP_MAX_POOL, spatial, &x, &pool, &added));
     TRY(take_window(c, "kernel_size", spatial, 1, kernel));
     TRY(take_syms(c, "stride", stride, &kernel_count));
     if (kernel_count) {
@@ -120,12 +120,12 @@ insitu_status convert_pool(converter *c, int32_t param) {
     draft_list(&pool, ATTR_STRIDE, stride, spatial);
     draft_list(&pool, ATTR_PADDING, padding, spatial);
     draft_list(&pool, ATTR_DILATION, dilation, spatial);
-    draft_flag(c, &pool, ATTR_CEIL_MODE, ceil_mode);
-    draft_flag(c, &pool, ATTR_COUNT_PAD, count_pad);
+    draft_flag(c->pool, &pool, ATTR_CEIL_MODE, ceil_mode);
+    draft_flag(c->pool, &pool, ATTR_COUNT_PAD, count_pad);
     if (has_arg(c, "divisor_override")) {
         sym divisor;
         TRY(take_sym(c, "divisor_override", &divisor));
-        draft_attr(&pool, ATTR_DIVISOR, attr_of_sym(divisor));
+        draft_sym(&pool, ATTR_DIVISOR, divisor);
     }
     return finish_window(c, &pool, &x, 1, added);
 }
@@ -167,13 +167,13 @@ static insitu_status pool_unequal(converter *c, tensor_id x, bool is_mean, uint3
 }
 
 /* adaptive_avg_poolNd, adaptive_max_poolNd; param: spatial dimensions, negative for averages */
-insitu_status convert_adaptive_pool(converter *c, int32_t param) {
-    uint32_t spatial = (uint32_t)(param < 0 ? -param : param);
+insitu_status convert_adaptive_pool(converter *c) {
+    uint32_t spatial = (uint32_t)(c->param < 0 ? -c->param : c->param);
     tensor_id x;
-    draft pool;
+    layer_draft pool;
     bool added, equal = true;
     sym wanted[MAX_RANK], kernel[MAX_RANK], zeros[MAX_RANK], ones[MAX_RANK];
-    TRY(start_pool(c, param < 0 ? OP_AVG_POOL : OP_MAX_POOL, spatial, &x, &pool, &added));
+    TRY(start_pool(c, c->param < 0 ? OP_AVG_POOL : OP_MAX_POOL, spatial, &x, &pool, &added));
     TRY(take_window(c, "output_size", spatial, 1, wanted));
     for (uint32_t i = 0; i < spatial; i++) {
         int64_t size, count;
@@ -184,12 +184,12 @@ insitu_status convert_adaptive_pool(converter *c, int32_t param) {
         zeros[i] = sym_int(c->pool, 0);
         ones[i] = sym_int(c->pool, 1);
     }
-    if (!equal) return pool_unequal(c, x, param < 0, spatial, wanted, added);
+    if (!equal) return pool_unequal(c, x, c->param < 0, spatial, wanted, added);
     draft_list(&pool, ATTR_KERNEL, kernel, spatial);
     draft_list(&pool, ATTR_STRIDE, kernel, spatial);
     draft_list(&pool, ATTR_PADDING, zeros, spatial);
     draft_list(&pool, ATTR_DILATION, ones, spatial);
-    draft_flag(c, &pool, ATTR_CEIL_MODE, false);
-    draft_flag(c, &pool, ATTR_COUNT_PAD, true);
+    draft_flag(c->pool, &pool, ATTR_CEIL_MODE, false);
+    draft_flag(c->pool, &pool, ATTR_COUNT_PAD, true);
     return finish_window(c, &pool, &x, 1, added);
 }

@@ -35,8 +35,8 @@ static insitu_status define_size(converter *c, tensor_id count, uint32_t dim, sy
         TRY(emit_scalar(c, OP_NE, count, *out_size, false, &count));
         return require_none(c, count, "a number of elements that the program takes as known");
     }
-    draft item = draft_of(LAYER_ITEM);
-    draft_attr(&item, ATTR_SYMBOL, attr_of_sym(*out_size));
+    layer_draft item = draft_of(LAYER_ITEM);
+    draft_sym(&item, ATTR_SYMBOL, *out_size);
     return emit(c, &item, &count, 1, NULL);
 }
 
@@ -46,15 +46,14 @@ static insitu_status emit_sums(converter *c, sym size, tensor_id index, tensor_i
     tensor_id zeros;
     TRY(emit_fill(c, dtype_of(c, values), &line, sym_int(c->pool, 0), &zeros));
     tensor_id operands[3] = {zeros, values, index};
-    draft scatter = draft_of(LAYER_SCATTER_UPDATE);
-    draft_int(c, &scatter, ATTR_DIM, 0);
-    draft_attr(&scatter, ATTR_OP, attr_of_op(OP_UPDATE_ADD));
+    layer_draft scatter = draft_of(LAYER_SCATTER_UPDATE);
+    draft_int(c->pool, &scatter, ATTR_DIM, 0);
+    draft_op(&scatter, OP_UPDATE_ADD);
     return emit(c, &scatter, operands, 3, out);
 }
 
 /* How often each number from 0 to the greatest occurs, or the sum of its weights. */
-insitu_status convert_bincount(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_bincount(converter *c) {
     tensor_id x, weights, parts[2], count, wrong, result;
     sym least, size, one = sym_int(c->pool, 1);
     shape line = {.rank = 1, .sizes = {one}};
@@ -85,9 +84,9 @@ insitu_status convert_bincount(converter *c, int32_t param) {
 static insitu_status emit_repeated(converter *c, tensor_id repeats, sym size, tensor_id *out) {
     tensor_id ends, ones;
     sym zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
-    draft scan = draft_of(LAYER_SCAN);
-    draft_int(c, &scan, ATTR_DIM, 0);
-    draft_attr(&scan, ATTR_OP, attr_of_op(OP_CUMSUM));
+    layer_draft scan = draft_of(LAYER_SCAN);
+    draft_int(c->pool, &scan, ATTR_DIM, 0);
+    draft_op(&scan, OP_CUMSUM);
     TRY(emit_on(c, &scan, repeats, &ends));
     TRY(emit_number(c, DTYPE_I64, &tensor_of(c, ends)->shape, one, &ones));
     TRY(emit_sums(c, sym_add(c->pool, size, one), ends, ones, out)); /* the last run ends behind the last place */
@@ -108,8 +107,7 @@ static insitu_status take_repeats(converter *c, tensor_id *out_repeats, tensor_i
 }
 
 /* repeat_interleave.Tensor: the positions */
-insitu_status convert_repeated_positions(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_repeated_positions(converter *c) {
     tensor_id repeats, total, result;
     sym size;
     TRY(take_repeats(c, &repeats, &total));
@@ -120,8 +118,7 @@ insitu_status convert_repeated_positions(converter *c, int32_t param) {
 }
 
 /* repeat_interleave.self_Tensor: of all elements, or along a dimension */
-insitu_status convert_repeat_by_tensor(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_repeat_by_tensor(converter *c) {
     tensor_id x, repeats, total, places, result;
     uint32_t dim = 0;
     sym size;

@@ -36,8 +36,7 @@ static insitu_status emit_hypot(converter *c, tensor_id a, tensor_id b, tensor_i
     return emit_where(c, endless, high, *out, out);
 }
 
-insitu_status convert_hypot(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_hypot(converter *c) {
     operand both[2];
     tensor_id result;
     dtype type;
@@ -53,8 +52,7 @@ insitu_status convert_hypot(converter *c, int32_t param) {
 }
 
 /* x1 / max(|x1|, eps) times x2 / max(|x2|, eps), summed over dim */
-insitu_status convert_cosine_similarity(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_cosine_similarity(converter *c) {
     static const char *const names[2] = {"x1", "x2"};
     operand both[2];
     tensor_id parts[2], result;
@@ -102,8 +100,7 @@ insitu_status emit_norm_of(converter *c, tensor_id x, double order, uint32_t axe
 }
 
 /* The norm of x1 - x2 + eps over the last dimension */
-insitu_status convert_pairwise_distance(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_pairwise_distance(converter *c) {
     operand both[2];
     tensor_id result;
     dtype type;
@@ -125,8 +122,7 @@ insitu_status convert_pairwise_distance(converter *c, int32_t param) {
 }
 
 /* Each slice of dim whose norm is above maxnorm times maxnorm / (norm + 1e-7) */
-insitu_status convert_renorm(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_renorm(converter *c) {
     tensor_id x, wide, norm, above, factor, one, result;
     double order;
     sym most;
@@ -174,8 +170,7 @@ static bool is_many(const converter *c, sym rows) {
 }
 
 /* cdist, _cdist_forward: of each row of x1 (..., P, M) to each of x2 (..., R, M) */
-insitu_status convert_cdist(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_cdist(converter *c) {
     tensor_id a, b, result;
     double order;
     int64_t mode;

@@ -72,10 +72,10 @@ static insitu_status take_diagonals(converter *c, labelled *x) {
         }
         char label = x->labels[i];
         uint32_t second = (uint32_t)(other - x->labels);
-        draft diagonal = draft_of(LAYER_DIAGONAL);
-        draft_int(c, &diagonal, ATTR_DIM1, i);
-        draft_int(c, &diagonal, ATTR_DIM2, second);
-        draft_int(c, &diagonal, ATTR_OFFSET, 0);
+        layer_draft diagonal = draft_of(LAYER_DIAGONAL);
+        draft_int(c->pool, &diagonal, ATTR_DIM1, i);
+        draft_int(c->pool, &diagonal, ATTR_DIM2, second);
+        draft_int(c->pool, &diagonal, ATTR_OFFSET, 0);
         if (sym_is_eq(c->pool, size_of(c, x->tensor, i), size_of(c, x->tensor, second)) == TRUTH_FALSE) {
             return convert_fail(c, INSITU_FORMAT, "label '%c' for two sizes", label);
         }
@@ -246,8 +246,7 @@ static insitu_status take_equation(converter *c, labelled *operands, uint32_t co
     return parse_labels(c, &cursor, dots, result);
 }
 
-insitu_status convert_einsum(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_einsum(converter *c) {
     tensor_id *tensors;
     labelled *operands;
     uint32_t count;

@@ -1,39 +1,9 @@
 /* Adds layers to the network for the node in conversion. */
 #include "convert/convert_int.h"
 
-draft draft_of(layer_kind kind) { return (draft){.kind = kind}; }
-
-void draft_attr(draft *draft, attr_id id, attr value) { draft->attrs[layer_attr_index(draft->kind, id)] = value; }
-
-void draft_int(converter *c, draft *draft, attr_id id, int64_t value) {
-    draft_attr(draft, id, attr_of_sym(sym_int(c->pool, value)));
-}
-
-void draft_flag(converter *c, draft *draft, attr_id id, bool value) {
-    draft_attr(draft, id, attr_of_sym(sym_bool(c->pool, value)));
-}
-
-void draft_float(converter *c, draft *draft, attr_id id, double value) {
-    draft_attr(draft, id, attr_of_sym(sym_float(c->pool, value)));
-}
-
-void draft_list(draft *draft, attr_id id, const sym *items, uint32_t count) {
-    draft_attr(draft, id, attr_of_list(items, count));
-}
-
-/* Layers that move elements and don't look at them. */
-static bool moves_elements(layer_kind kind) {
-    static const layer_kind others[] = {LAYER_EMPTY, LAYER_WHERE,  LAYER_COPY,         LAYER_FLIP,       LAYER_TRIANGLE,
-                                        LAYER_INDEX, LAYER_GATHER, LAYER_SHIFT_UPDATE, LAYER_MASK_UPDATE};
-    for (size_t i = 0; i < COUNT_OF(others); i++) {
-        if (others[i] == kind) return true;
-    }
-    return kind_has(kind, TRAIT_VIEW | TRAIT_ASSEMBLE | TRAIT_PART);
-}
-
 /* Complex numbers are stored and moved, and no kernel computes with them. */
-static insitu_status check_complex(converter *c, const draft *draft, const tensor_id *operands, uint32_t count) {
-    if (moves_elements(draft->kind)) return INSITU_OK;
+static insitu_status check_complex(converter *c, const layer_draft *draft, const tensor_id *operands, uint32_t count) {
+    if (kind_has(draft->kind, TRAIT_MOVE)) return INSITU_OK;
     for (uint32_t i = 0; i < count; i++) {
         dtype type = dtype_of(c, operands[i]);
         if (dtype_is_complex(type)) return convert_unsupported(c, "arithmetic in %s", dtype_name(type));
@@ -41,14 +11,14 @@ static insitu_status check_complex(converter *c, const draft *draft, const tenso
     return INSITU_OK;
 }
 
-insitu_status emit(converter *c, const draft *draft, const tensor_id *operands, uint32_t operand_count,
+insitu_status emit(converter *c, const layer_draft *draft, const tensor_id *operands, uint32_t operand_count,
                    tensor_id *out_results) {
-    tensor_id results[2] = {NO_TENSOR, NO_TENSOR}; /* out_results may be operands */
+    tensor_id results[MAX_RESULTS]; /* out_results may be operands */
     TRY(check_complex(c, draft, operands, operand_count));
     insitu_diag inner;
     insitu_diag_init(&inner);
-    insitu_status status = network_add_layer(c->network, draft->kind, operands, operand_count, draft->attrs,
-                                             c->node->name, c->node->source, results, &inner);
+    insitu_status status =
+        network_add_layer(c->network, draft, operands, operand_count, c->node->name, c->node->source, results, &inner);
     for (uint32_t i = 0; i < layer_info_of(draft->kind)->results; i++) out_results[i] = results[i];
     if (status == INSITU_ARG) {
         status = convert_unsupported(c, "%.240s", inner.message);
@@ -59,7 +29,7 @@ insitu_status emit(converter *c, const draft *draft, const tensor_id *operands, 
     return status;
 }
 
-insitu_status emit_on(converter *c, const draft *draft, tensor_id x, tensor_id *out) {
+insitu_status emit_on(converter *c, const layer_draft *draft, tensor_id x, tensor_id *out) {
     return emit(c, draft, &x, 1, out);
 }
 
@@ -67,15 +37,15 @@ insitu_status emit_cast(converter *c, tensor_id x, dtype type, tensor_id *out) {
     *out = x;
     if (dtype_of(c, x) == type) return INSITU_OK;
     if (dtype_is_complex(type) || dtype_is_complex(dtype_of(c, x))) return emit_complex_cast(c, x, type, out);
-    draft cast = draft_of(LAYER_CAST);
-    draft_attr(&cast, ATTR_DTYPE, attr_of_dtype(type));
+    layer_draft cast = draft_of(LAYER_CAST);
+    draft_dtype(&cast, type);
     return emit_on(c, &cast, x, out);
 }
 
 insitu_status emit_reshape(converter *c, tensor_id x, const shape *shape, tensor_id *out) {
     *out = x;
     if (shape_same(&tensor_of(c, x)->shape, shape)) return INSITU_OK;
-    draft reshape = draft_of(LAYER_RESHAPE);
+    layer_draft reshape = draft_of(LAYER_RESHAPE);
     draft_list(&reshape, ATTR_SIZES, shape->sizes, shape->rank);
     return emit_on(c, &reshape, x, out);
 }
@@ -108,7 +78,7 @@ insitu_status emit_permute(converter *c, tensor_id x, const uint32_t *axes, tens
     }
     *out = moves ? permuted_back(c, x, axes) : x;
     if (out->index != NONE) return INSITU_OK;
-    draft permute = draft_of(LAYER_PERMUTE);
+    layer_draft permute = draft_of(LAYER_PERMUTE);
     draft_list(&permute, ATTR_AXES, items, rank);
     return emit_on(c, &permute, x, out);
 }
@@ -137,7 +107,7 @@ insitu_status emit_expand(converter *c, tensor_id x, const shape *target, tensor
     TRY(emit_reshape(c, x, &lifted, &x));
     *out = x;
     if (shape_same(&lifted, target)) return INSITU_OK;
-    draft expand = draft_of(LAYER_EXPAND);
+    layer_draft expand = draft_of(LAYER_EXPAND);
     draft_list(&expand, ATTR_SIZES, target->sizes, target->rank);
     return emit_on(c, &expand, x, out);
 }
@@ -145,11 +115,7 @@ insitu_status emit_expand(converter *c, tensor_id x, const shape *target, tensor
 insitu_status emit_slice(converter *c, tensor_id x, uint32_t dim, sym start, sym end, int64_t step, tensor_id *out) {
     *out = x;
     if (step == 1 && is_int_constant(c, start, 0) && sym_same(end, size_of(c, x, dim))) return INSITU_OK;
-    draft slice = draft_of(LAYER_SLICE);
-    draft_int(c, &slice, ATTR_DIM, dim);
-    draft_attr(&slice, ATTR_START, attr_of_sym(start));
-    draft_attr(&slice, ATTR_END, attr_of_sym(end));
-    draft_int(c, &slice, ATTR_STEP, step);
+    layer_draft slice = draft_slice(c->pool, LAYER_SLICE, dim, start, end, step);
     return emit_on(c, &slice, x, out);
 }
 
@@ -174,13 +140,13 @@ insitu_status emit_at_least_1d(converter *c, tensor_id x, tensor_id *out) {
 }
 
 insitu_status emit_copy(converter *c, tensor_id x, tensor_id *out) {
-    draft copy = draft_of(LAYER_COPY);
+    layer_draft copy = draft_of(LAYER_COPY);
     return emit_on(c, &copy, x, out);
 }
 
 insitu_status emit_unary(converter *c, op_kind op, tensor_id x, tensor_id *out) {
-    draft unary = draft_of(LAYER_UNARY);
-    draft_attr(&unary, ATTR_OP, attr_of_op(op));
+    layer_draft unary = draft_of(LAYER_UNARY);
+    draft_op(&unary, op);
     return emit_on(c, &unary, x, out);
 }
 
@@ -221,8 +187,8 @@ insitu_status emit_binary(converter *c, op_kind op, tensor_id a, tensor_id b, te
     TRY(broadcast_shapes(c, &tensor_of(c, a)->shape, &tensor_of(c, b)->shape, &shape));
     TRY(emit_expand(c, a, &shape, &operands[0]));
     TRY(emit_expand(c, b, &shape, &operands[1]));
-    draft binary = draft_of(LAYER_BINARY);
-    draft_attr(&binary, ATTR_OP, attr_of_op(op));
+    layer_draft binary = draft_of(LAYER_BINARY);
+    draft_op(&binary, op);
     return emit(c, &binary, operands, 2, out);
 }
 
@@ -233,10 +199,10 @@ sym plain_number(converter *c, sym number, dtype type) {
 }
 
 insitu_status emit_scalar(converter *c, op_kind op, tensor_id x, sym number, bool first, tensor_id *out) {
-    draft binary = draft_of(LAYER_BINARY);
-    draft_attr(&binary, ATTR_OP, attr_of_op(op));
-    draft_attr(&binary, ATTR_SCALAR, attr_of_sym(plain_number(c, number, dtype_of(c, x))));
-    if (first) draft_flag(c, &binary, ATTR_SCALAR_FIRST, true);
+    layer_draft binary = draft_of(LAYER_BINARY);
+    draft_op(&binary, op);
+    draft_sym(&binary, ATTR_SCALAR, plain_number(c, number, dtype_of(c, x)));
+    if (first) draft_flag(c->pool, &binary, ATTR_SCALAR_FIRST, true);
     return emit_on(c, &binary, x, out);
 }
 
@@ -264,16 +230,22 @@ insitu_status emit_where(converter *c, tensor_id condition, tensor_id a, tensor_
     TRY(emit_expand(c, condition, &shape, &operands[0]));
     TRY(emit_expand(c, a, &shape, &operands[1]));
     TRY(emit_expand(c, b, &shape, &operands[2]));
-    draft where = draft_of(LAYER_WHERE);
+    layer_draft where = draft_of(LAYER_WHERE);
     return emit(c, &where, operands, 3, out);
+}
+
+insitu_status emit_number_where(converter *c, tensor_id condition, sym number, tensor_id other, tensor_id *out) {
+    tensor_id value;
+    TRY(emit_number(c, dtype_of(c, other), &tensor_of(c, condition)->shape, number, &value));
+    return emit_where(c, condition, value, other, out);
 }
 
 insitu_status emit_fill(converter *c, dtype type, const shape *shape, sym value, tensor_id *out) {
     if (dtype_is_complex(type)) return emit_complex_fill(c, type, shape, value, out);
-    draft fill = draft_of(LAYER_FILL);
-    draft_attr(&fill, ATTR_DTYPE, attr_of_dtype(type));
+    layer_draft fill = draft_of(LAYER_FILL);
+    draft_dtype(&fill, type);
     draft_list(&fill, ATTR_SIZES, shape->sizes, shape->rank);
-    draft_attr(&fill, ATTR_VALUE, attr_of_sym(plain_number(c, value, type)));
+    draft_sym(&fill, ATTR_VALUE, plain_number(c, value, type));
     return emit(c, &fill, NULL, 0, out);
 }
 
@@ -291,11 +263,11 @@ insitu_status emit_operand(converter *c, operand operand, dtype type, const shap
 }
 
 insitu_status emit_iota(converter *c, dtype type, sym size, sym start, sym step, tensor_id *out) {
-    draft iota = draft_of(LAYER_IOTA);
-    draft_attr(&iota, ATTR_DTYPE, attr_of_dtype(type));
-    draft_attr(&iota, ATTR_SIZE, attr_of_sym(size));
-    draft_attr(&iota, ATTR_START, attr_of_sym(start));
-    draft_attr(&iota, ATTR_STEP, attr_of_sym(step));
+    layer_draft iota = draft_of(LAYER_IOTA);
+    draft_dtype(&iota, type);
+    draft_sym(&iota, ATTR_SIZE, size);
+    draft_sym(&iota, ATTR_START, start);
+    draft_sym(&iota, ATTR_STEP, step);
     return emit(c, &iota, NULL, 0, out);
 }
 
@@ -304,8 +276,8 @@ insitu_status emit_concat(converter *c, const tensor_id *parts, uint32_t count, 
         *out = parts[0];
         return INSITU_OK;
     }
-    draft concat = draft_of(LAYER_CONCAT);
-    draft_int(c, &concat, ATTR_DIM, dim);
+    layer_draft concat = draft_of(LAYER_CONCAT);
+    draft_int(c->pool, &concat, ATTR_DIM, dim);
     return emit(c, &concat, parts, count, out);
 }
 
@@ -315,16 +287,16 @@ insitu_status emit_reduce(converter *c, op_kind op, tensor_id x, uint32_t axes, 
     for (uint32_t i = 0; i < MAX_RANK; i++) {
         if ((axes >> i) & 1) items[count++] = sym_int(c->pool, i);
     }
-    draft reduce = draft_of(LAYER_REDUCE);
+    layer_draft reduce = draft_of(LAYER_REDUCE);
     draft_list(&reduce, ATTR_AXES, items, count);
-    draft_flag(c, &reduce, ATTR_KEEPDIM, keepdim);
-    draft_attr(&reduce, ATTR_OP, attr_of_op(op));
+    draft_flag(c->pool, &reduce, ATTR_KEEPDIM, keepdim);
+    draft_op(&reduce, op);
     return emit_on(c, &reduce, x, out);
 }
 
 insitu_status emit_matmul(converter *c, tensor_id a, tensor_id b, tensor_id bias, tensor_id *out) {
     tensor_id operands[3] = {a, b, bias};
-    draft matmul = draft_of(LAYER_MATMUL);
+    layer_draft matmul = draft_of(LAYER_MATMUL);
     return emit(c, &matmul, operands, bias.index == NONE ? 2 : 3, out);
 }
 

@@ -36,8 +36,7 @@ static insitu_status emit_groups(converter *c, tensor_id x, tensor_id weight, te
     return emit_concat(c, parts, count + 1, 0, out);
 }
 
-insitu_status convert_grouped_mm(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_grouped_mm(converter *c) {
     tensor_id x, weight, offs, bias, result;
     int64_t count;
     bool own = has_arg(c, "weight");

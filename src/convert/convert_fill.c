@@ -31,8 +31,7 @@ static insitu_status take_new_dtype(converter *c, dtype type, dtype *out) {
 }
 
 /* full, new_full */
-insitu_status convert_full(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_full(converter *c) {
     shape shape;
     sym value;
     dtype type;
@@ -43,26 +42,25 @@ insitu_status convert_full(converter *c, int32_t param) {
 }
 
 /* zeros, ones, new_zeros, new_ones */
-insitu_status convert_filled(converter *c, int32_t param) {
+insitu_status convert_filled(converter *c) {
     shape shape;
     dtype type;
     TRY(take_sizes(c, &shape));
     TRY(take_new_dtype(c, DTYPE_F32, &type));
-    return finish_fill(c, type, &shape, sym_int(c->pool, param));
+    return finish_fill(c, type, &shape, sym_int(c->pool, c->param));
 }
 
 /* zeros_like, ones_like, zero */
-insitu_status convert_filled_like(converter *c, int32_t param) {
+insitu_status convert_filled_like(converter *c) {
     tensor_id like;
     dtype type;
     TRY(take_tensor(c, "self", &like));
     TRY(take_dtype(c, "dtype", dtype_of(c, like), &type));
-    return finish_fill(c, type, &tensor_of(c, like)->shape, sym_int(c->pool, param));
+    return finish_fill(c, type, &tensor_of(c, like)->shape, sym_int(c->pool, c->param));
 }
 
 /* full_like, fill: a number, or a tensor of one element */
-insitu_status convert_fill_like(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_fill_like(converter *c) {
     tensor_id like, result;
     operand value;
     dtype type;
@@ -77,8 +75,8 @@ insitu_status convert_fill_like(converter *c, int32_t param) {
 
 static insitu_status finish_empty(converter *c, dtype type, const shape *shape) {
     tensor_id result;
-    draft empty = draft_of(LAYER_EMPTY);
-    draft_attr(&empty, ATTR_DTYPE, attr_of_dtype(type));
+    layer_draft empty = draft_of(LAYER_EMPTY);
+    draft_dtype(&empty, type);
     draft_list(&empty, ATTR_SIZES, shape->sizes, shape->rank);
     TRY(emit(c, &empty, NULL, 0, &result));
     set_only_result(c, result);
@@ -86,8 +84,7 @@ static insitu_status finish_empty(converter *c, dtype type, const shape *shape) 
 }
 
 /* empty, new_empty, empty_strided, empty_permuted: layouts are the compiler's */
-insitu_status convert_empty(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_empty(converter *c) {
     shape shape;
     dtype type = DTYPE_F32;
     if (has_arg(c, "self")) {
@@ -100,8 +97,7 @@ insitu_status convert_empty(converter *c, int32_t param) {
     return finish_empty(c, type, &shape);
 }
 
-insitu_status convert_empty_like(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_empty_like(converter *c) {
     tensor_id like;
     dtype type;
     TRY(take_tensor(c, "self", &like));
@@ -109,8 +105,7 @@ insitu_status convert_empty_like(converter *c, int32_t param) {
     return finish_empty(c, type, &tensor_of(c, like)->shape);
 }
 
-insitu_status convert_scalar_tensor(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_scalar_tensor(converter *c) {
     shape none = {0};
     sym value;
     dtype type;
@@ -139,8 +134,7 @@ static insitu_status arange_size(converter *c, sym start, sym end, sym step, sym
 }
 
 /* Integers count from the whole part of start by that of step; that of end too is meant for int64 alone. */
-insitu_status convert_arange(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_arange(converter *c) {
     sym bounds[3], size, zero = sym_int(c->pool, 0);
     tensor_id result;
     dtype type;
@@ -192,8 +186,7 @@ static insitu_status emit_linspace(converter *c, dtype type, sym start, sym end,
 }
 
 /* The first half counts up from start, the second down from end. */
-insitu_status convert_linspace(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_linspace(converter *c) {
     double start, end;
     int64_t steps;
     dtype type;
@@ -238,8 +231,7 @@ insitu_status convert_linspace(converter *c, int32_t param) {
 }
 
 /* 1 at the class of each element; the number of classes is given */
-insitu_status convert_one_hot(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_one_hot(converter *c) {
     tensor_id x, wrong, classes, result;
     sym count, zero = sym_int(c->pool, 0);
     TRY(take_tensor(c, "self", &x));

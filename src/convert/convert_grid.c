@@ -154,8 +154,7 @@ static insitu_status prepare(converter *c, tensor_id x, sampler *out) {
     return emit_reshape(c, out->first, &lifted, &out->first);
 }
 
-insitu_status convert_grid_sampler(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_grid_sampler(converter *c) {
     tensor_id x, grid, places[2], result = NO_TENSOR;
     int64_t mode;
     sampler at = {0};

@@ -39,9 +39,9 @@ static insitu_status emit_index(converter *c, tensor_id x, const tensor_id *indi
                                 bool wrap, tensor_id *out) {
     tensor_id operands[1 + MAX_RANK] = {x};
     for (uint32_t i = 0; i < count; i++) operands[1 + i] = indices[i];
-    draft index = draft_of(LAYER_INDEX);
+    layer_draft index = draft_of(LAYER_INDEX);
     draft_list(&index, ATTR_DIMS, dims, count);
-    draft_flag(c, &index, ATTR_WRAP, wrap);
+    draft_flag(c->pool, &index, ATTR_WRAP, wrap);
     return emit(c, &index, operands, 1 + count, out);
 }
 
@@ -50,8 +50,7 @@ insitu_status emit_index_dim(converter *c, tensor_id x, tensor_id index, uint32_
     return emit_index(c, x, &index, &dims, 1, false, out);
 }
 
-insitu_status convert_index(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index(converter *c) {
     tensor_id x, result;
     indexing at;
     TRY(take_tensor(c, "self", &x));
@@ -64,8 +63,7 @@ insitu_status convert_index(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_embedding(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_embedding(converter *c) {
     tensor_id weight, indices, result;
     TRY(take_tensor(c, "weight", &weight));
     TRY(take_tensor(c, "indices", &indices));
@@ -74,8 +72,7 @@ insitu_status convert_embedding(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_index_select(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index_select(converter *c) {
     tensor_id x, lifted, index, result;
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));
@@ -89,8 +86,7 @@ insitu_status convert_index_select(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_gather(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_gather(converter *c) {
     tensor_id x, index, operands[2], result;
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));
@@ -98,8 +94,8 @@ insitu_status convert_gather(converter *c, int32_t param) {
     TRY(take_tensor(c, "index", &index));
     TRY(emit_at_least_1d(c, x, &operands[0]));
     TRY(emit_at_least_1d(c, index, &operands[1]));
-    draft gather = draft_of(LAYER_GATHER);
-    draft_int(c, &gather, ATTR_DIM, dim);
+    layer_draft gather = draft_of(LAYER_GATHER);
+    draft_int(c->pool, &gather, ATTR_DIM, dim);
     TRY(emit(c, &gather, operands, 2, &result));
     if (rank_of(c, index) == 0) TRY(emit_squeeze(c, result, 0, &result));
     set_only_result(c, result);
@@ -107,8 +103,7 @@ insitu_status convert_gather(converter *c, int32_t param) {
 }
 
 /* gather with the index broadcast to x save along dim; without a dim both are flattened */
-insitu_status convert_take_along(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_take_along(converter *c) {
     tensor_id x, index, operands[2], result;
     uint32_t dim = 0;
     TRY(take_tensor(c, "self", &x));
@@ -130,16 +125,15 @@ insitu_status convert_take_along(converter *c, int32_t param) {
         flat.sizes[0] = shape_numel(c->pool, &tensor_of(c, index)->shape);
         TRY(emit_reshape(c, index, &flat, &operands[1]));
     }
-    draft gather = draft_of(LAYER_GATHER);
-    draft_int(c, &gather, ATTR_DIM, dim);
+    layer_draft gather = draft_of(LAYER_GATHER);
+    draft_int(c->pool, &gather, ATTR_DIM, dim);
     TRY(emit(c, &gather, operands, 2, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
 /* take: elements of the flattened tensor, in the index's sizes */
-insitu_status convert_take(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_take(converter *c) {
     tensor_id x, index, result;
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "index", &index));

@@ -1,4 +1,4 @@
-/* Graph -> network: what the converters share. convert.c walks the graph and looks each operator up in aten.def; a
+/* Graph -> network: what the converters share. convert.c walks the graph and looks each operator up in graph/operators.def; a
  * converter reads the node's arguments (convert_args.c), adds layers (convert_emit.c) and sets the node's results. */
 #ifndef CONVERT_INT_H
 #define CONVERT_INT_H
@@ -21,12 +21,13 @@ typedef struct converter {
     uint32_t *inputs;      /* network input of each graph input; NONE */
     uint32_t *states;      /* network state of each graph input; NONE */
     const graph_node *node;
+    int32_t param; /* of the node's row of operators.def */
     bool strict_bounds;
     arena scratch;    /* emptied after each node */
     char reason[256]; /* of the last UNSUPPORTED; "" where the operator as such is */
     insitu_diag *diag;
 } converter;
-typedef insitu_status (*convert_fn)(converter *c, int32_t param);
+typedef insitu_status (*convert_fn)(converter *c);
 
 /* ---- errors ---- */
 /* "aten.view.default (model.py:41): ..." */
@@ -90,20 +91,10 @@ static inline bool is_int_constant(const converter *c, sym value, int64_t number
     return sym_constant(c->pool, value, &constant) && constant == number;
 }
 
-typedef struct draft { /* a layer to be added */
-    layer_kind kind;
-    attr attrs[ATTR_ID_COUNT];
-} draft;
-draft draft_of(layer_kind kind);
-void draft_attr(draft *draft, attr_id id, attr value);
-void draft_int(converter *c, draft *draft, attr_id id, int64_t value);
-void draft_flag(converter *c, draft *draft, attr_id id, bool value);
-void draft_float(converter *c, draft *draft, attr_id id, double value);
-void draft_list(draft *draft, attr_id id, const sym *items, uint32_t count);
 /* Adds the layer, named after the node. Refused operands: UNSUPPORTED (dtypes), FORMAT (sizes). */
-MUST_CHECK insitu_status emit(converter *c, const draft *draft, const tensor_id *operands, uint32_t operand_count,
+MUST_CHECK insitu_status emit(converter *c, const layer_draft *draft, const tensor_id *operands, uint32_t operand_count,
                               tensor_id *out_results);
-MUST_CHECK insitu_status emit_on(converter *c, const draft *draft, tensor_id x, tensor_id *out);
+MUST_CHECK insitu_status emit_on(converter *c, const layer_draft *draft, tensor_id x, tensor_id *out);
 /* The layer that makes a tensor; NULL: an input or the like, or a result of a node that was refused. */
 const layer *made_by(const converter *c, tensor_id x);
 /* These give x itself where nothing would change. */
@@ -136,6 +127,9 @@ MUST_CHECK insitu_status emit_scalar_float(converter *c, op_kind op, tensor_id x
 /* op on operands that are converted to the dtype, broadcast, and may be a number (not both). */
 MUST_CHECK insitu_status emit_operation(converter *c, op_kind op, operand a, operand b, dtype type, tensor_id *out);
 MUST_CHECK insitu_status emit_where(converter *c, tensor_id condition, tensor_id a, tensor_id b, tensor_id *out);
+/* condition ? number : other */
+MUST_CHECK insitu_status emit_number_where(converter *c, tensor_id condition, sym number, tensor_id other,
+                                           tensor_id *out);
 MUST_CHECK insitu_status emit_fill(converter *c, dtype type, const shape *shape, sym value, tensor_id *out);
 /* A number as a tensor of that shape: one element, expanded. */
 MUST_CHECK insitu_status emit_number(converter *c, dtype type, const shape *shape, sym value, tensor_id *out);
@@ -168,6 +162,8 @@ MUST_CHECK insitu_status require_none(converter *c, tensor_id bools, const char 
 
 /* ---- results ---- */
 void set_result(converter *c, uint32_t index, tensor_id tensor);
+/* The only result: op of self (convert_unary.c). */
+MUST_CHECK insitu_status finish_unary(converter *c, op_kind op);
 static inline void set_only_result(converter *c, tensor_id tensor) { set_result(c, 0, tensor); }
 
 /* ---- helpers of several families ---- */
@@ -232,8 +228,8 @@ MUST_CHECK insitu_status emit_put_masked(converter *c, tensor_id x, tensor_id va
 MUST_CHECK insitu_status convert_inputs(converter *c);
 MUST_CHECK insitu_status convert_outputs(converter *c);
 
-#define ATEN(operator_name, function, parameter) MUST_CHECK insitu_status function(converter *c, int32_t param);
-#include "convert/aten.def"
-#undef ATEN
+#define CONVERT(function, parameter) MUST_CHECK insitu_status function(converter *c);
+#define OPERATOR(id, facts) facts
+#include "graph/operators.def"
 
 #endif

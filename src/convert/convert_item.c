@@ -8,8 +8,9 @@
 #include <stdio.h>
 
 static insitu_status add_item(converter *c, tensor_id x, uint32_t symbol) {
-    attr attrs[] = {attr_of_sym(sym_of_symbol(c->pool, symbol))};
-    return network_add_layer(c->network, LAYER_ITEM, &x, 1, attrs, c->node->name, c->node->source, NULL, c->diag);
+    layer_draft item = draft_of(LAYER_ITEM);
+    draft_sym(&item, ATTR_SYMBOL, sym_of_symbol(c->pool, symbol));
+    return network_add_layer(c->network, &item, &x, 1, c->node->name, c->node->source, NULL, c->diag);
 }
 
 /* A symbol that the program hasn't. */
@@ -83,8 +84,7 @@ static sym number_of(const converter *c, sym result) {
     return symbol == NONE || c->read[symbol] ? result : left;
 }
 
-insitu_status convert_item(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_item(converter *c) {
     tensor_id x;
     TRY(take_tensor(c, "self", &x));
     const graph_value *result = c->node->result_count == 1 ? graph_value_of(c->graph, c->node->results[0]) : NULL;

@@ -37,9 +37,9 @@ static insitu_status emit_taken(converter *c, tensor_id mask, const taken *from,
     shape line = {.rank = 1, .sizes = {shape_numel(c->pool, &sizes)}};
     TRY(emit_reshape(c, mask, &line, &flat));
     TRY(emit_cast(c, flat, DTYPE_I64, &flat));
-    draft scan = draft_of(LAYER_SCAN);
-    draft_int(c, &scan, ATTR_DIM, 0);
-    draft_attr(&scan, ATTR_OP, attr_of_op(OP_CUMSUM));
+    layer_draft scan = draft_of(LAYER_SCAN);
+    draft_int(c->pool, &scan, ATTR_DIM, 0);
+    draft_op(&scan, OP_CUMSUM);
     TRY(emit_on(c, &scan, flat, &places));
     TRY(emit_scalar(c, OP_SUB, places, sym_int(c->pool, 1), false, &places));
     TRY(emit_clamp(c, places, &zero, NULL, &places));
@@ -54,9 +54,9 @@ static insitu_status emit_taken(converter *c, tensor_id mask, const taken *from,
     }
     if (!is_int_constant(c, factor, 1)) TRY(emit_scalar(c, OP_MUL, places, factor, false, &places));
     TRY(emit_reshape(c, places, &sizes, &operands[1]));
-    draft index = draft_of(LAYER_INDEX);
+    layer_draft index = draft_of(LAYER_INDEX);
     draft_list(&index, ATTR_DIMS, &dim, 1);
-    draft_flag(c, &index, ATTR_WRAP, false);
+    draft_flag(c->pool, &index, ATTR_WRAP, false);
     return emit(c, &index, operands, 2, out);
 }
 
@@ -100,7 +100,7 @@ insitu_status emit_put_masked(converter *c, tensor_id x, tensor_id values, const
     if (accumulate) TRY(emit_binary(c, OP_ADD, x, operands[1], &operands[1]));
     TRY(emit_reshape(c, at->mask, &lifted, &operands[2]));
     TRY(emit_expand(c, operands[2], &whole, &operands[2]));
-    draft update = draft_of(LAYER_MASK_UPDATE);
+    layer_draft update = draft_of(LAYER_MASK_UPDATE);
     TRY(emit(c, &update, operands, 3, &result));
     set_only_result(c, result);
     return INSITU_OK;
@@ -108,8 +108,7 @@ insitu_status emit_put_masked(converter *c, tensor_id x, tensor_id values, const
 
 /* The elements of source, in order, where the mask is true: the k-th true place takes element k, so that a source with
  * too few is an index outside it. */
-insitu_status convert_masked_scatter(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_masked_scatter(converter *c) {
     tensor_id x, mask, source, operands[3], result;
     taken from;
     shape whole;
@@ -124,7 +123,7 @@ insitu_status convert_masked_scatter(converter *c, int32_t param) {
     TRY(emit_reshape(c, source, &line, &source));
     TRY(take_rows(c, source, 0, &from));
     TRY(emit_taken(c, operands[2], &from, OP_GT, sym_int(c->pool, 1), &operands[1]));
-    draft update = draft_of(LAYER_MASK_UPDATE);
+    layer_draft update = draft_of(LAYER_MASK_UPDATE);
     TRY(emit(c, &update, operands, 3, &result));
     set_only_result(c, result);
     return INSITU_OK;

@@ -57,8 +57,7 @@ static insitu_status take_either(converter *c, const char *name, const char *oth
 }
 
 /* matmul, mm, bmm, mv, dot */
-insitu_status convert_matmul(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_matmul(converter *c) {
     tensor_id a, b, result;
     TRY(take_tensor(c, "self", &a));
     TRY(take_either(c, "other", has_arg(c, "mat2") ? "mat2" : has_arg(c, "vec") ? "vec" : "tensor", &b));
@@ -68,8 +67,7 @@ insitu_status convert_matmul(converter *c, int32_t param) {
 }
 
 /* input weight^T + bias; weight (N, K) or (K) */
-insitu_status convert_linear(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_linear(converter *c) {
     tensor_id x, weight, bias, result;
     TRY(take_tensor(c, "input", &x));
     TRY(take_tensor(c, "weight", &weight));
@@ -113,8 +111,7 @@ insitu_status finish_scaled_sum(converter *c, tensor_id product) {
 }
 
 /* beta self + alpha (a b): addmm, baddbmm, addmv. With beta 0 self is not read, NaN or not. */
-insitu_status convert_addmm(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_addmm(converter *c) {
     tensor_id self, a, b, result;
     sym alpha, beta;
     bool alpha_one, beta_one;
@@ -134,8 +131,7 @@ insitu_status convert_addmm(converter *c, int32_t param) {
     return finish_scaled_sum(c, result);
 }
 
-insitu_status convert_outer(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_outer(converter *c) {
     tensor_id a, b, result;
     TRY(take_tensor(c, "self", &a));
     TRY(take_tensor(c, "vec2", &b));

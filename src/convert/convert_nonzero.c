@@ -18,7 +18,7 @@ static insitu_status emit_count(converter *c, tensor_id flat, sym number) {
 
 /* The places in row-major order of what isn't zero in x: i64[size dim of the node's result]. */
 static insitu_status emit_places(converter *c, tensor_id x, uint32_t dim, tensor_id *out) {
-    tensor_id flat, sorted[2];
+    tensor_id flat, sorted[MAX_RESULTS];
     const graph_value *result = graph_value_of(c->graph, c->node->results[0]);
     if (result->kind != VALUE_TENSOR || dim >= result->type.shape.rank)
         return convert_fail(c, INSITU_FORMAT, "its result has not the rank that it gives");
@@ -33,9 +33,9 @@ static insitu_status emit_places(converter *c, tensor_id x, uint32_t dim, tensor
     TRY(emit_cast(c, x, DTYPE_BOOL, &flat));
     TRY(emit_reshape(c, flat, &line, &flat));
     TRY(emit_count(c, flat, number));
-    draft sort = draft_of(LAYER_SORT);
-    draft_flag(c, &sort, ATTR_DESCENDING, true);
-    draft_int(c, &sort, ATTR_DIM, 0);
+    layer_draft sort = draft_of(LAYER_SORT);
+    draft_flag(c->pool, &sort, ATTR_DESCENDING, true);
+    draft_int(c->pool, &sort, ATTR_DIM, 0);
     TRY(emit_on(c, &sort, flat, sorted));
     TRY(emit_slice(c, sorted[1], 0, sym_int(c->pool, 0), number, 1, out));
     if (counted && counted->places.index == NONE) *counted = (counted_mask){.mask = x, .places = *out};
@@ -61,7 +61,7 @@ insitu_status emit_masked(converter *c, tensor_id x, tensor_id mask, uint32_t di
 }
 
 /* A row of positions for each element; param 1: the columns, a result each */
-insitu_status convert_nonzero(converter *c, int32_t param) {
+insitu_status convert_nonzero(converter *c) {
     tensor_id x, places, columns[MAX_RANK], result;
     TRY(take_tensor(c, schema_arg_index(c->node->schema, "self") == NONE ? "condition" : "self", &x));
     const shape shape = tensor_of(c, x)->shape;
@@ -74,17 +74,16 @@ insitu_status convert_nonzero(converter *c, int32_t param) {
         if (i > 0) TRY(emit_scalar(c, OP_REMAINDER, columns[i], shape.sizes[i], false, &columns[i]));
         inner = sym_mul(c->pool, inner, shape.sizes[i]);
     }
-    if (param && c->node->result_count != shape.rank) return convert_fail(c, INSITU_FORMAT, "a result a dimension");
-    for (uint32_t i = 0; param && i < shape.rank; i++) set_result(c, i, columns[i]);
-    if (param) return INSITU_OK;
+    if (c->param && c->node->result_count != shape.rank) return convert_fail(c, INSITU_FORMAT, "a result a dimension");
+    for (uint32_t i = 0; c->param && i < shape.rank; i++) set_result(c, i, columns[i]);
+    if (c->param) return INSITU_OK;
     for (uint32_t i = 0; i < shape.rank; i++) TRY(emit_unsqueeze(c, columns[i], 1, &columns[i]));
     TRY(emit_concat(c, columns, shape.rank, 1, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
-insitu_status convert_masked_select(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_masked_select(converter *c) {
     tensor_id x, mask, result;
     shape common;
     TRY(take_tensor(c, "self", &x));

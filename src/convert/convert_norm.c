@@ -2,7 +2,7 @@
 #include "convert/convert_int.h"
 
 /* softmax.int, _softmax, log_softmax.int, _log_softmax; param: the logarithm */
-insitu_status convert_softmax(converter *c, int32_t param) {
+insitu_status convert_softmax(converter *c) {
     tensor_id x, lifted, result;
     uint32_t dim;
     dtype type;
@@ -13,9 +13,9 @@ insitu_status convert_softmax(converter *c, int32_t param) {
     TRY(take_dtype(c, "dtype", widen ? DTYPE_F32 : dtype_of(c, x), &type));
     TRY(emit_cast(c, x, type, &x));
     TRY(emit_at_least_1d(c, x, &lifted));
-    draft softmax = draft_of(LAYER_SOFTMAX);
-    draft_int(c, &softmax, ATTR_DIM, dim);
-    draft_flag(c, &softmax, ATTR_LOG, param != 0);
+    layer_draft softmax = draft_of(LAYER_SOFTMAX);
+    draft_int(c->pool, &softmax, ATTR_DIM, dim);
+    draft_flag(c->pool, &softmax, ATTR_LOG, c->param != 0);
     TRY(emit_on(c, &softmax, lifted, &result));
     if (rank_of(c, x) == 0) TRY(emit_squeeze(c, result, 0, &result));
     set_only_result(c, result);
@@ -24,9 +24,9 @@ insitu_status convert_softmax(converter *c, int32_t param) {
 
 static insitu_status emit_norm(converter *c, layer_kind kind, const tensor_id *operands, uint32_t operand_count,
                                uint32_t count, sym eps, tensor_id *out) {
-    draft norm = draft_of(kind);
-    draft_int(c, &norm, ATTR_COUNT, count);
-    draft_attr(&norm, ATTR_EPS, attr_of_sym(eps));
+    layer_draft norm = draft_of(kind);
+    draft_int(c->pool, &norm, ATTR_COUNT, count);
+    draft_sym(&norm, ATTR_EPS, eps);
     return emit(c, &norm, operands, operand_count, out);
 }
 
@@ -40,8 +40,7 @@ static insitu_status take_row_dims(converter *c, tensor_id x, uint32_t *out_coun
 }
 
 /* layer_norm, native_layer_norm (its first result) */
-insitu_status convert_layer_norm(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_layer_norm(converter *c) {
     tensor_id operands[3], bias, result;
     uint32_t count;
     sym eps;
@@ -60,8 +59,7 @@ insitu_status convert_layer_norm(converter *c, int32_t param) {
 }
 
 /* Without an eps it is the distance from 1 to the next number of the dtype. */
-insitu_status convert_rms_norm(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_rms_norm(converter *c) {
     tensor_id operands[2], result;
     uint32_t count;
     sym eps;
@@ -119,8 +117,7 @@ static insitu_status finish_grouped_norm(converter *c, tensor_id x, sym groups, 
 }
 
 /* group_norm, native_group_norm (its first result) */
-insitu_status convert_group_norm(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_group_norm(converter *c) {
     tensor_id x, weight, bias;
     sym groups;
     sym eps;
@@ -156,8 +153,7 @@ insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, tensor_
 }
 
 /* batch_norm and its kin with the running statistics, whose results after the first are empty; without any by the batch's own */
-insitu_status convert_batch_norm(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_batch_norm(converter *c) {
     tensor_id x, mean, variance, result;
     bool training;
     sym eps;
@@ -166,7 +162,7 @@ insitu_status convert_batch_norm(converter *c, int32_t param) {
     TRY(take_optional_tensor(c, "running_var", &variance));
     TRY(take_flag(c, "training", false, &training));
     TRY(take_real(c, "eps", 1e-5, &eps));
-    if (training && mean.index == NONE && variance.index == NONE) return convert_batch_norm_training(c, 0);
+    if (training && mean.index == NONE && variance.index == NONE) return convert_batch_norm_training(c);
     if (training || mean.index == NONE || variance.index == NONE) return convert_unsupported(c, "in training mode");
     if (rank_of(c, x) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
     TRY(emit_batch_norm(c, x, mean, variance, eps, &result));
@@ -179,13 +175,12 @@ insitu_status convert_batch_norm(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_instance_norm(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_instance_norm(converter *c) {
     tensor_id x, weight, bias;
     bool own;
     sym eps;
     TRY(take_flag(c, "use_input_stats", true, &own));
-    if (!own) return convert_batch_norm(c, 0);
+    if (!own) return convert_batch_norm(c);
     if (has_arg(c, "running_mean")) return convert_unsupported(c, "in training mode");
     TRY(take_tensor(c, "input", &x));
     TRY(take_optional_tensor(c, "weight", &weight));
@@ -196,8 +191,7 @@ insitu_status convert_instance_norm(converter *c, int32_t param) {
 }
 
 /* _weight_norm, _weight_norm_interface: v g / |v|, the norm over all dimensions but dim; dim -1: over all */
-insitu_status convert_weight_norm(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_weight_norm(converter *c) {
     tensor_id v, g, norm, result;
     int64_t dim;
     TRY(take_tensor(c, "v", &v));

@@ -121,14 +121,14 @@ static insitu_status take_states(converter *c, int32_t kind, uint32_t rank, tens
 }
 
 /* gru_cell, lstm_cell, rnn_tanh_cell, rnn_relu_cell */
-insitu_status convert_cell(converter *c, int32_t param) {
+insitu_status convert_cell(converter *c) {
     cell cell;
     tensor_id x, states[2], input_weight, hidden_weight, given;
     TRY(take_tensor(c, "input", &x));
-    TRY(take_states(c, param, 2, states));
+    TRY(take_states(c, c->param, 2, states));
     TRY(take_tensor(c, "w_ih", &input_weight));
     TRY(take_tensor(c, "w_hh", &hidden_weight));
-    TRY(make_cell(c, param, input_weight, hidden_weight, &cell));
+    TRY(make_cell(c, c->param, input_weight, hidden_weight, &cell));
     TRY(take_optional_tensor(c, "b_ih", &cell.input_bias));
     TRY(take_optional_tensor(c, "b_hh", &cell.hidden_bias));
     if (rank_of(c, x) != 2) return convert_unsupported(c, "an input of rank %u", rank_of(c, x));
@@ -241,11 +241,11 @@ static insitu_status unroll(converter *c, sequence *run, int64_t number, tensor_
 }
 
 /* gru.input, lstm.input, rnn_tanh.input, rnn_relu.input */
-insitu_status convert_recurrent(converter *c, int32_t param) {
+insitu_status convert_recurrent(converter *c) {
     tensor_id x;
     sequence run;
     TRY(take_tensor(c, "input", &x));
-    TRY(take_sequence(c, param, x, &run));
+    TRY(take_sequence(c, c->param, x, &run));
     for (int64_t layer = 0; layer < run.layers; layer++) {
         tensor_id ways[2];
         for (int64_t way = 0; way < run.directions; way++) {
@@ -254,7 +254,7 @@ insitu_status convert_recurrent(converter *c, int32_t param) {
         TRY(emit_concat(c, ways, (uint32_t)run.directions, 2, &x));
     }
     set_result(c, 0, x);
-    for (uint32_t i = 0; i < (param == CELL_LSTM ? 2u : 1u); i++) {
+    for (uint32_t i = 0; i < (c->param == CELL_LSTM ? 2u : 1u); i++) {
         tensor_id last;
         TRY(emit_concat(c, run.last[i], (uint32_t)(run.layers * run.directions), 0, &last));
         set_result(c, i + 1, last);

@@ -3,26 +3,27 @@
 
 #include <math.h>
 
-/* sum, prod: integers and bool in i64 unless a dtype is given; mean: floats */
-insitu_status convert_sum(converter *c, int32_t param) {
+static insitu_status finish_sum(converter *c, op_kind op) {
     tensor_id x, result;
     dtype type;
     uint32_t axes;
     bool keepdim;
     TRY(take_tensor(c, "self", &x));
-    bool widen = param != OP_MEAN && dtype_is_integral(dtype_of(c, x));
+    bool widen = op != OP_MEAN && dtype_is_integral(dtype_of(c, x));
     TRY(take_dtype(c, "dtype", widen ? DTYPE_I64 : dtype_of(c, x), &type));
     TRY(take_dims(c, "dim", rank_of(c, x), &axes));
     TRY(take_flag(c, "keepdim", false, &keepdim));
     TRY(emit_cast(c, x, type, &x));
-    TRY(emit_reduce(c, (op_kind)param, x, axes, keepdim, &result));
+    TRY(emit_reduce(c, op, x, axes, keepdim, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
+/* sum, prod: integers and bool in i64 unless a dtype is given; mean: floats */
+insitu_status convert_sum(converter *c) { return finish_sum(c, (op_kind)c->param); }
+
 /* of what is not zero, NaN included; without a dim over all elements */
-insitu_status convert_count_nonzero(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_count_nonzero(converter *c) {
     tensor_id x, result;
     uint32_t axes;
     TRY(take_tensor(c, "self", &x));
@@ -35,24 +36,24 @@ insitu_status convert_count_nonzero(converter *c, int32_t param) {
 }
 
 /* amax, amin, any, all; max and min of all elements */
-insitu_status convert_reduce(converter *c, int32_t param) {
+insitu_status convert_reduce(converter *c) {
     tensor_id x, result;
     uint32_t axes;
     bool keepdim;
     TRY(take_tensor(c, "self", &x));
     TRY(take_dims(c, "dim", rank_of(c, x), &axes));
     const graph_arg *dims = take_arg(c, "dim");
-    if ((param == OP_ANY || param == OP_ALL) && dims->kind == ARG_LIST && dims->list.count == 0) axes = 0;
+    if ((c->param == OP_ANY || c->param == OP_ALL) && dims->kind == ARG_LIST && dims->list.count == 0) axes = 0;
     TRY(take_flag(c, "keepdim", false, &keepdim));
-    TRY(emit_reduce(c, (op_kind)param, x, axes, keepdim, &result));
+    TRY(emit_reduce(c, (op_kind)c->param, x, axes, keepdim, &result));
     if (dtype_of(c, x) == DTYPE_U8) TRY(emit_cast(c, result, DTYPE_U8, &result)); /* of bytes any and all give bytes */
     set_only_result(c, result);
     return INSITU_OK;
 }
 
 /* max.dim, min.dim: values and indices */
-insitu_status convert_reduce_index(converter *c, int32_t param) {
-    tensor_id x, results[2];
+insitu_status convert_reduce_index(converter *c) {
+    tensor_id x, results[MAX_RESULTS];
     uint32_t dim;
     bool keepdim;
     TRY(take_tensor(c, "self", &x));
@@ -60,10 +61,10 @@ insitu_status convert_reduce_index(converter *c, int32_t param) {
     TRY(take_flag(c, "keepdim", false, &keepdim));
     if (rank_of(c, x) == 0) keepdim = false;
     TRY(emit_at_least_1d(c, x, &x));
-    draft reduce = draft_of(LAYER_REDUCE_INDEX);
-    draft_int(c, &reduce, ATTR_DIM, dim);
-    draft_flag(c, &reduce, ATTR_KEEPDIM, keepdim);
-    draft_attr(&reduce, ATTR_OP, attr_of_op((op_kind)param));
+    layer_draft reduce = draft_of(LAYER_REDUCE_INDEX);
+    draft_int(c->pool, &reduce, ATTR_DIM, dim);
+    draft_flag(c->pool, &reduce, ATTR_KEEPDIM, keepdim);
+    draft_op(&reduce, (op_kind)c->param);
     TRY(emit_on(c, &reduce, x, results));
     set_result(c, 0, results[0]);
     set_result(c, 1, results[1]);
@@ -71,8 +72,7 @@ insitu_status convert_reduce_index(converter *c, int32_t param) {
 }
 
 /* The least and the greatest, over one dimension or all. */
-insitu_status convert_aminmax(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_aminmax(converter *c) {
     tensor_id x, result;
     uint32_t rank, dim = 0;
     bool keepdim;
@@ -92,7 +92,7 @@ insitu_status convert_aminmax(converter *c, int32_t param) {
 }
 
 /* nansum: NaN counts as 0; nanmean (param 1): by how many are none */
-insitu_status convert_nansum(converter *c, int32_t param) {
+insitu_status convert_nansum(converter *c) {
     tensor_id x, zero, nan, count, result;
     dtype type;
     uint32_t axes;
@@ -102,7 +102,7 @@ insitu_status convert_nansum(converter *c, int32_t param) {
     const graph_arg *dims = take_arg(c, "dim");
     if (dims->kind == ARG_LIST && dims->list.count == 0)
         return convert_unsupported(c, "over no dimensions, where PyTorch records other sizes than it gives");
-    if (dtype_is_integral(dtype_of(c, x))) return convert_sum(c, param ? OP_MEAN : OP_SUM);
+    if (dtype_is_integral(dtype_of(c, x))) return finish_sum(c, c->param ? OP_MEAN : OP_SUM);
     TRY(take_dtype(c, "dtype", dtype_of(c, x), &type));
     TRY(take_dims(c, "dim", rank_of(c, x), &axes));
     TRY(take_flag(c, "keepdim", false, &keepdim));
@@ -111,7 +111,7 @@ insitu_status convert_nansum(converter *c, int32_t param) {
     TRY(emit_where(c, nan, zero, x, &x));
     TRY(emit_cast(c, x, type, &x));
     TRY(emit_reduce(c, OP_SUM, x, axes, keepdim, &result));
-    if (param) {
+    if (c->param) {
         TRY(emit_unary(c, OP_LOGICAL_NOT, nan, &count));
         TRY(emit_cast(c, count, DTYPE_I64, &count));
         TRY(emit_reduce(c, OP_SUM, count, axes, keepdim, &count));
@@ -123,7 +123,7 @@ insitu_status convert_nansum(converter *c, int32_t param) {
 }
 
 /* argmax, argmin: without a dim over all elements */
-insitu_status convert_arg_extreme(converter *c, int32_t param) {
+insitu_status convert_arg_extreme(converter *c) {
     tensor_id x, result;
     uint32_t dim = 0;
     bool keepdim;
@@ -138,7 +138,7 @@ insitu_status convert_arg_extreme(converter *c, int32_t param) {
         TRY(take_dim(c, "dim", 0, rank, &dim));
         TRY(emit_at_least_1d(c, x, &x));
     }
-    TRY(emit_reduce(c, (op_kind)param, x, 1u << dim, keepdim && !whole && rank, &result));
+    TRY(emit_reduce(c, (op_kind)c->param, x, 1u << dim, keepdim && !whole && rank, &result));
     if (whole && keepdim) {
         shape ones = {.rank = rank};
         for (uint32_t i = 0; i < rank; i++) ones.sizes[i] = sym_int(c->pool, 1);
@@ -161,22 +161,22 @@ static insitu_status emit_variance(converter *c, tensor_id x, uint32_t axes, boo
     for (uint32_t i = 0; i < rank_of(c, x); i++) {
         if ((axes >> i) & 1) items[count++] = sym_int(c->pool, i);
     }
-    draft reduce = draft_of(LAYER_REDUCE);
+    layer_draft reduce = draft_of(LAYER_REDUCE);
     draft_list(&reduce, ATTR_AXES, items, count);
-    draft_float(c, &reduce, ATTR_CORRECTION, correction);
-    draft_flag(c, &reduce, ATTR_KEEPDIM, keepdim);
-    draft_attr(&reduce, ATTR_OP, attr_of_op(OP_VAR));
+    draft_float(c->pool, &reduce, ATTR_CORRECTION, correction);
+    draft_flag(c->pool, &reduce, ATTR_KEEPDIM, keepdim);
+    draft_op(&reduce, OP_VAR);
     return emit_on(c, &reduce, x, out);
 }
 
-insitu_status convert_variance(converter *c, int32_t param) {
+insitu_status convert_variance(converter *c) {
     tensor_id x, result, mean;
     uint32_t axes;
     bool keepdim;
     TRY(take_tensor(c, "self", &x));
     TRY(take_dims(c, "dim", rank_of(c, x), &axes));
     TRY(take_flag(c, "keepdim", false, &keepdim));
-    if (param & SPREAD_ROOT) {
+    if (c->param & SPREAD_ROOT) {
         tensor_id wide;
         TRY(emit_wide(c, x, &wide));
         TRY(emit_variance(c, wide, axes, keepdim, &result));
@@ -186,15 +186,14 @@ insitu_status convert_variance(converter *c, int32_t param) {
         TRY(emit_variance(c, x, axes, keepdim, &result));
     }
     set_only_result(c, result);
-    if (!(param & SPREAD_MEAN)) return INSITU_OK;
+    if (!(c->param & SPREAD_MEAN)) return INSITU_OK;
     TRY(emit_reduce(c, OP_MEAN, x, axes, keepdim, &mean));
     set_result(c, 1, mean);
     return INSITU_OK;
 }
 
 /* norm, linalg_vector_norm */
-insitu_status convert_vector_norm(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_vector_norm(converter *c) {
     tensor_id x, result;
     uint32_t axes;
     bool keepdim;
@@ -227,8 +226,7 @@ static insitu_status emit_elements(converter *c, tensor_id x, uint32_t axes, dou
 }
 
 /* log(sum(exp(x - m))) + m, m the maximum, 0 where that is infinite; of no elements -inf */
-insitu_status convert_logsumexp(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_logsumexp(converter *c) {
     tensor_id x, peak, infinite, zero, result;
     uint32_t axes;
     bool keepdim;
@@ -253,14 +251,14 @@ insitu_status convert_logsumexp(converter *c, int32_t param) {
 }
 
 static insitu_status emit_scan(converter *c, op_kind op, tensor_id x, uint32_t dim, tensor_id *out) {
-    draft scan = draft_of(LAYER_SCAN);
-    draft_int(c, &scan, ATTR_DIM, dim);
-    draft_attr(&scan, ATTR_OP, attr_of_op(op));
+    layer_draft scan = draft_of(LAYER_SCAN);
+    draft_int(c->pool, &scan, ATTR_DIM, dim);
+    draft_op(&scan, op);
     return emit_on(c, &scan, x, out);
 }
 
 /* cumsum, cumprod: integers in i64 unless a dtype is given */
-insitu_status convert_scan(converter *c, int32_t param) {
+insitu_status convert_scan(converter *c) {
     tensor_id x, result;
     dtype type;
     uint32_t dim;
@@ -270,7 +268,7 @@ insitu_status convert_scan(converter *c, int32_t param) {
     shape shape = tensor_of(c, x)->shape;
     TRY(emit_cast(c, x, type, &x));
     TRY(emit_at_least_1d(c, x, &x));
-    TRY(emit_scan(c, (op_kind)param, x, dim, &result));
+    TRY(emit_scan(c, (op_kind)c->param, x, dim, &result));
     TRY(emit_reshape(c, result, &shape, &result));
     set_only_result(c, result);
     return INSITU_OK;
@@ -296,7 +294,7 @@ static insitu_status emit_extreme_positions(converter *c, tensor_id x, tensor_id
 }
 
 /* cummax, cummin: values and the positions of the last of equals */
-insitu_status convert_running_extreme(converter *c, int32_t param) {
+insitu_status convert_running_extreme(converter *c) {
     tensor_id x, values, positions;
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));
@@ -306,7 +304,7 @@ insitu_status convert_running_extreme(converter *c, int32_t param) {
     if (type == DTYPE_U64) return convert_unsupported(c, "an order of u64");
     if (type == DTYPE_BOOL) TRY(emit_cast(c, x, DTYPE_U8, &x));
     TRY(emit_at_least_1d(c, x, &x));
-    TRY(emit_scan(c, (op_kind)param, x, dim, &values));
+    TRY(emit_scan(c, (op_kind)c->param, x, dim, &values));
     TRY(emit_extreme_positions(c, x, values, dim, &positions));
     TRY(emit_cast(c, values, type, &values));
     TRY(emit_reshape(c, values, &shape, &values));

@@ -79,14 +79,14 @@ static insitu_status emit_place(converter *c, const axis *axis, tensor_id source
 }
 
 /* param: spatial dimensions, negative for the exact form */
-insitu_status convert_nearest(converter *c, int32_t param) {
-    uint32_t spatial = (uint32_t)(param < 0 ? -param : param);
+insitu_status convert_nearest(converter *c) {
+    uint32_t spatial = (uint32_t)(c->param < 0 ? -c->param : c->param);
     axis axes[3];
     tensor_id x, place;
     TRY(take_tensor(c, input_name(c), &x));
     TRY(take_axes(c, x, spatial, axes));
     for (uint32_t i = 0; i < spatial; i++) {
-        TRY(emit_source(c, &axes[i], DTYPE_F32, false, param < 0, &place));
+        TRY(emit_source(c, &axes[i], DTYPE_F32, false, c->param < 0, &place));
         TRY(emit_place(c, &axes[i], place, &place));
         TRY(emit_index_dim(c, x, place, axes[i].dim, &x));
     }
@@ -147,9 +147,7 @@ static insitu_status resize_axes(converter *c, uint32_t spatial, resize_one *res
 }
 
 /* param: spatial dimensions. */
-insitu_status convert_linear_resize(converter *c, int32_t param) {
-    return resize_axes(c, (uint32_t)param, resize_axis);
-}
+insitu_status convert_linear_resize(converter *c) { return resize_axes(c, (uint32_t)c->param, resize_axis); }
 
 /* (third x^3 + second x^2 + first x) + constant */
 static insitu_status emit_cubic(converter *c, tensor_id x, const double factors[4], tensor_id *out) {
@@ -204,7 +202,4 @@ static insitu_status resize_cubic(converter *c, const axis *axis, bool align, te
     return INSITU_OK;
 }
 
-insitu_status convert_cubic_resize(converter *c, int32_t param) {
-    (void)param;
-    return resize_axes(c, 2, resize_cubic);
-}
+insitu_status convert_cubic_resize(converter *c) { return resize_axes(c, 2, resize_cubic); }

@@ -14,9 +14,9 @@ typedef struct index_write { /* r = x with x[indices] = source, or += */
 static insitu_status part_shape(converter *c, tensor_id x, const index_write *write, shape *out) {
     tensor_id operands[1 + MAX_RANK] = {x};
     for (uint32_t i = 0; i < write->count; i++) operands[1 + i] = write->indices[i];
-    draft index = draft_of(LAYER_INDEX);
+    layer_draft index = draft_of(LAYER_INDEX);
     draft_list(&index, ATTR_DIMS, write->dims, write->count);
-    draft_flag(c, &index, ATTR_WRAP, write->wrap);
+    draft_flag(c->pool, &index, ATTR_WRAP, write->wrap);
     inferred type;
     insitu_diag inner;
     insitu_diag_init(&inner);
@@ -39,16 +39,15 @@ static insitu_status emit_index_update(converter *c, tensor_id x, tensor_id sour
         TRY(emit_bitcast(c, operands[i], DTYPE_U8, &operands[i]));
     }
     for (uint32_t i = 0; i < write->count; i++) operands[2 + i] = write->indices[i];
-    draft update = draft_of(LAYER_INDEX_UPDATE);
-    draft_flag(c, &update, ATTR_ACCUMULATE, write->accumulate);
+    layer_draft update = draft_of(LAYER_INDEX_UPDATE);
+    draft_flag(c->pool, &update, ATTR_ACCUMULATE, write->accumulate);
     draft_list(&update, ATTR_DIMS, write->dims, write->count);
-    draft_flag(c, &update, ATTR_WRAP, write->wrap);
+    draft_flag(c->pool, &update, ATTR_WRAP, write->wrap);
     TRY(emit(c, &update, operands, 2 + write->count, out));
     return is_complex ? emit_whole(c, *out, out) : emit_bitcast(c, *out, type, out);
 }
 
-insitu_status convert_index_put(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index_put(converter *c) {
     tensor_id x, values, result;
     indexing at;
     bool accumulate;
@@ -73,8 +72,7 @@ insitu_status convert_index_put(converter *c, int32_t param) {
 }
 
 /* put: x as one row, whose elements the index names. */
-insitu_status convert_put(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_put(converter *c) {
     tensor_id x, row, index, source, result;
     bool accumulate;
     TRY(take_tensor(c, "self", &x));
@@ -137,8 +135,7 @@ static insitu_status take_source(converter *c, const along *at, tensor_id *out) 
     return INSITU_OK;
 }
 
-insitu_status convert_index_copy(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index_copy(converter *c) {
     along at;
     tensor_id source;
     TRY(take_along(c, &at));
@@ -146,8 +143,7 @@ insitu_status convert_index_copy(converter *c, int32_t param) {
     return finish_along(c, &at, source, false, false);
 }
 
-insitu_status convert_index_add(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index_add(converter *c) {
     along at;
     tensor_id source;
     sym alpha;
@@ -161,8 +157,7 @@ insitu_status convert_index_add(converter *c, int32_t param) {
     return finish_along(c, &at, source, true, false);
 }
 
-insitu_status convert_index_fill(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index_fill(converter *c) {
     along at;
     operand value;
     tensor_id source;
@@ -197,9 +192,9 @@ static insitu_status take_scattering(converter *c, scattering *out) {
 static insitu_status emit_scatter(converter *c, const scattering *at, tensor_id x, tensor_id source, op_kind op,
                                   tensor_id *out) {
     tensor_id operands[3] = {x, source, at->index};
-    draft scatter = draft_of(LAYER_SCATTER_UPDATE);
-    draft_int(c, &scatter, ATTR_DIM, at->dim);
-    draft_attr(&scatter, ATTR_OP, attr_of_op(op));
+    layer_draft scatter = draft_of(LAYER_SCATTER_UPDATE);
+    draft_int(c->pool, &scatter, ATTR_DIM, at->dim);
+    draft_op(&scatter, op);
     return emit(c, &scatter, operands, 3, out);
 }
 
@@ -210,13 +205,13 @@ static insitu_status finish_scatter(converter *c, const scattering *at, tensor_i
 }
 
 /* scatter.src, .value, .reduce, .value_reduce, scatter_add; param: the operator where the node names none */
-insitu_status convert_scatter(converter *c, int32_t param) {
+insitu_status convert_scatter(converter *c) {
     scattering at;
     tensor_id result;
     const char *name = take_string(c, "reduce");
     op_kind op = strcmp(name, "add") == 0        ? OP_UPDATE_ADD
                  : strcmp(name, "multiply") == 0 ? OP_UPDATE_MUL
-                                                 : (op_kind)param;
+                                                 : (op_kind)c->param;
     if (name[0] && op == OP_ASSIGN) return convert_unsupported(c, "reduce %s", name);
     TRY(take_scattering(c, &at));
     TRY(emit_scatter(c, &at, at.x, at.source, op, &result));
@@ -280,16 +275,14 @@ static insitu_status finish_reduce(converter *c, const scattering *at) {
 }
 
 /* scatter_reduce */
-insitu_status convert_scatter_reduce(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_scatter_reduce(converter *c) {
     scattering at;
     TRY(take_scattering(c, &at));
     return finish_reduce(c, &at);
 }
 
 /* index_reduce: the index names whole slices along dim */
-insitu_status convert_index_reduce(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_index_reduce(converter *c) {
     scattering at;
     TRY(take_scattering(c, &at));
     shape along = {.rank = rank_of(c, at.source)}, whole = tensor_of(c, at.source)->shape;

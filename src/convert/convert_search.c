@@ -33,8 +33,7 @@ static insitu_status take_right(converter *c, bool *out) {
 }
 
 /* bucketize: boundaries are a vector */
-insitu_status convert_bucketize(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_bucketize(converter *c) {
     tensor_id x, edges, result;
     bool right;
     TRY(take_tensor(c, "self", &x));
@@ -46,8 +45,7 @@ insitu_status convert_bucketize(converter *c, int32_t param) {
 }
 
 /* searchsorted: a vector, or one a line of x */
-insitu_status convert_searchsorted(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_searchsorted(converter *c) {
     tensor_id x, edges, result;
     bool right;
     TRY(take_tensor(c, "self", &x));
@@ -61,8 +59,7 @@ insitu_status convert_searchsorted(converter *c, int32_t param) {
 }
 
 /* any(elements == tests), or none of them if invert is set */
-insitu_status convert_isin(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_isin(converter *c) {
     tensor_id x, tests, result;
     bool invert;
     TRY(take_tensor(c, "elements", &x));
@@ -94,8 +91,7 @@ static insitu_status emit_bin(converter *c, tensor_id x, sym low, sym high, int6
 }
 
 /* histc: bins of equal width between two given bounds; what lies outside is not counted */
-insitu_status convert_histc(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_histc(converter *c) {
     tensor_id x, inside, above, bin, result;
     int64_t bins;
     sym low, high;
@@ -120,9 +116,9 @@ insitu_status convert_histc(converter *c, int32_t param) {
     shape row = {.rank = 1, .sizes = {sym_int(c->pool, bins)}};
     TRY(emit_fill(c, DTYPE_I64, &row, sym_int(c->pool, 0), &result));
     tensor_id operands[3] = {result, inside, bin};
-    draft scatter = draft_of(LAYER_SCATTER_UPDATE);
-    draft_int(c, &scatter, ATTR_DIM, 0);
-    draft_attr(&scatter, ATTR_OP, attr_of_op(OP_UPDATE_ADD));
+    layer_draft scatter = draft_of(LAYER_SCATTER_UPDATE);
+    draft_int(c->pool, &scatter, ATTR_DIM, 0);
+    draft_op(&scatter, OP_UPDATE_ADD);
     TRY(emit(c, &scatter, operands, 3, &result));
     return finish_wide(c, result, type);
 }

@@ -23,16 +23,16 @@ static insitu_status regroup(converter *c, tensor_id x, uint32_t first, const sh
 }
 
 /* pixel_shuffle: (C r r, H, W) to (C, H r, W r); pixel_unshuffle (param 1): back */
-insitu_status convert_pixel_shuffle(converter *c, int32_t param) {
+insitu_status convert_pixel_shuffle(converter *c) {
     tensor_id x, result;
     sym r;
     TRY(take_tensor(c, "self", &x));
-    TRY(take_sym(c, param ? "downscale_factor" : "upscale_factor", &r));
+    TRY(take_sym(c, c->param ? "downscale_factor" : "upscale_factor", &r));
     uint32_t rank = rank_of(c, x);
     if (rank < 3) return convert_fail(c, INSITU_FORMAT, "a tensor of rank %u", rank);
     sym channels = size_of(c, x, rank - 3), height = size_of(c, x, rank - 2), width = size_of(c, x, rank - 1);
     sym square = sym_mul(c->pool, r, r);
-    if (param) {
+    if (c->param) {
         height = sym_floordiv(c->pool, height, r);
         width = sym_floordiv(c->pool, width, r);
         shape split = {.rank = 5, .sizes = {channels, height, r, width, r}};
@@ -49,8 +49,7 @@ insitu_status convert_pixel_shuffle(converter *c, int32_t param) {
 }
 
 /* (N, groups n, ...) to (N, n groups, ...) */
-insitu_status convert_channel_shuffle(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_channel_shuffle(converter *c) {
     tensor_id x, result;
     sym groups;
     TRY(take_tensor(c, "self", &x));
@@ -94,18 +93,17 @@ static insitu_status take_window(converter *c, window *out) {
 /* The windows along a dimension as a new last dimension. */
 static insitu_status emit_windows(converter *c, tensor_id x, const window *at, uint32_t k, tensor_id *out) {
     int64_t reach = (at->kernel[k] - 1) * at->dilation[k] + 1;
-    draft unfold = draft_of(LAYER_UNFOLD);
-    draft_int(c, &unfold, ATTR_DIM, 2 + k);
-    draft_int(c, &unfold, ATTR_SIZE, reach);
-    draft_int(c, &unfold, ATTR_STEP, at->stride[k]);
+    layer_draft unfold = draft_of(LAYER_UNFOLD);
+    draft_int(c->pool, &unfold, ATTR_DIM, 2 + k);
+    draft_int(c->pool, &unfold, ATTR_SIZE, reach);
+    draft_int(c->pool, &unfold, ATTR_STEP, at->stride[k]);
     TRY(emit_on(c, &unfold, x, out));
     return emit_slice(c, *out, rank_of(c, *out) - 1, sym_int(c->pool, 0), sym_int(c->pool, reach), at->dilation[k],
                       out);
 }
 
 /* im2col: (N, C, H, W) to (N, C kh kw, windows), or without N */
-insitu_status convert_im2col(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_im2col(converter *c) {
     tensor_id x;
     window at;
     sym zero = sym_int(c->pool, 0), before[4] = {zero, zero};
@@ -116,11 +114,11 @@ insitu_status convert_im2col(converter *c, int32_t param) {
     if (rank_of(c, x) != 4) return convert_fail(c, INSITU_FORMAT, "a tensor of rank %u", rank_of(c, x));
     for (uint32_t k = 0; k < 2; k++) before[2 + k] = sym_int(c->pool, at.padding[k]);
     if (at.padding[0] || at.padding[1]) {
-        draft pad = draft_of(LAYER_PAD);
+        layer_draft pad = draft_of(LAYER_PAD);
         draft_list(&pad, ATTR_BEFORE, before, 4);
         draft_list(&pad, ATTR_AFTER, before, 4);
-        draft_attr(&pad, ATTR_OP, attr_of_op(OP_CONSTANT_PAD));
-        draft_attr(&pad, ATTR_VALUE, attr_of_sym(zero));
+        draft_op(&pad, OP_CONSTANT_PAD);
+        draft_sym(&pad, ATTR_VALUE, zero);
         TRY(emit_on(c, &pad, x, &x));
     }
     for (uint32_t k = 0; k < 2; k++) TRY(emit_windows(c, x, &at, k, &x));
@@ -185,8 +183,7 @@ static insitu_status emit_image(converter *c, tensor_id x, const window *at, con
 }
 
 /* col2im: (N, C kh kw, windows) to (N, C, H, W), what windows share added up */
-insitu_status convert_col2im(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_col2im(converter *c) {
     enum { MOST_PLACES = 1024 }; /* each is a few layers */
     tensor_id x, result;
     window at;

@@ -83,14 +83,6 @@ static bool share_record(const graph_weight *a, const graph_weight *b) {
     return a->record != NONE && a->record == b->record;
 }
 
-static bool same_view(const tensor_type *a, const tensor_type *b) {
-    if (a->dtype != b->dtype || !shape_same(&a->shape, &b->shape) || !sym_same(a->offset, b->offset)) return false;
-    for (uint32_t i = 0; i < a->shape.rank; i++) {
-        if (!sym_same(a->strides[i], b->strides[i])) return false;
-    }
-    return true;
-}
-
 /* The written input whose storage this one shares: itself first; NONE. */
 static uint32_t writer_of(const converter *c, uint32_t input, const bitset *written) {
     if (bitset_has(written, input)) return input;
@@ -159,7 +151,7 @@ static insitu_status add_buffer(converter *c, const graph_input *input) {
 static insitu_status share_state(converter *c, uint32_t input, uint32_t writer, const bitset *written) {
     const graph_input *alias = &c->graph->inputs[input], *source = &c->graph->inputs[writer];
     if (!types_meet(c->pool, &weight_of(c, alias)->type, &weight_of(c, source)->type)) return INSITU_OK;
-    if (!same_view(&weight_of(c, alias)->type, &weight_of(c, source)->type)) {
+    if (!type_same(&weight_of(c, alias)->type, &weight_of(c, source)->type)) {
         FAIL(c->diag, INSITU_UNSUPPORTED,
              "'%s' and '%s' are overlapping views of one storage, and the program writes it", alias->fqn, source->fqn);
     }

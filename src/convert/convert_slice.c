@@ -57,8 +57,7 @@ insitu_status take_asked_rows(converter *c, tensor_id x, uint32_t dim, int64_t s
     return sym_pool_status(pool, c->diag);
 }
 
-insitu_status convert_slice(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_slice(converter *c) {
     tensor_id x, result;
     uint32_t dim;
     sym start, end;
@@ -99,8 +98,7 @@ static insitu_status take_cut(converter *c, tensor_id *out_tensor, uint32_t *out
     return INSITU_OK;
 }
 
-insitu_status convert_select(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_select(converter *c) {
     tensor_id x, result;
     uint32_t dim;
     sym index;
@@ -112,8 +110,7 @@ insitu_status convert_select(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_narrow(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_narrow(converter *c) {
     tensor_id x, result;
     uint32_t dim;
     sym start, length;
@@ -140,8 +137,7 @@ static insitu_status split_evenly(converter *c, tensor_id x, uint32_t dim, sym p
     return INSITU_OK;
 }
 
-insitu_status convert_split(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_split(converter *c) {
     tensor_id x;
     uint32_t dim;
     sym part;
@@ -150,8 +146,7 @@ insitu_status convert_split(converter *c, int32_t param) {
     return split_evenly(c, x, dim, part);
 }
 
-insitu_status convert_chunk(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_chunk(converter *c) {
     tensor_id x;
     uint32_t dim;
     int64_t chunks;
@@ -163,8 +158,7 @@ insitu_status convert_chunk(converter *c, int32_t param) {
 }
 
 /* split_with_sizes, split.sizes */
-insitu_status convert_split_sizes(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_split_sizes(converter *c) {
     tensor_id x;
     uint32_t dim;
     const graph_arg *sizes = take_arg(c, has_arg(c, "split_sizes") ? "split_sizes" : "split_size");
@@ -184,8 +178,7 @@ insitu_status convert_split_sizes(converter *c, int32_t param) {
     return INSITU_OK;
 }
 
-insitu_status convert_unbind(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_unbind(converter *c) {
     tensor_id x;
     uint32_t dim;
     TRY(take_cut(c, &x, &dim));

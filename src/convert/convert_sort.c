@@ -2,7 +2,7 @@
 #include "convert/convert_int.h"
 
 /* Values and indices, in the shape of x where that has no dimensions. */
-static insitu_status finish_order(converter *c, const draft *draft, tensor_id x, bool indices_only) {
+static insitu_status finish_order(converter *c, const layer_draft *draft, tensor_id x, bool indices_only) {
     tensor_id results[2], lifted;
     TRY(emit_at_least_1d(c, x, &lifted));
     TRY(emit_on(c, draft, lifted, results));
@@ -18,8 +18,7 @@ static insitu_status finish_order(converter *c, const draft *draft, tensor_id x,
     return INSITU_OK;
 }
 
-insitu_status convert_topk(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_topk(converter *c) {
     tensor_id x;
     uint32_t dim;
     bool largest;
@@ -29,25 +28,25 @@ insitu_status convert_topk(converter *c, int32_t param) {
     TRY(take_dim(c, "dim", -1, rank_of(c, x), &dim));
     TRY(take_flag(c, "largest", true, &largest));
     if (rank_of(c, x) == 0 && !is_int_constant(c, count, 1)) return convert_unsupported(c, "k of a number");
-    draft topk = draft_of(LAYER_TOPK);
-    draft_attr(&topk, ATTR_COUNT, attr_of_sym(count));
-    draft_flag(c, &topk, ATTR_DESCENDING, largest);
-    draft_int(c, &topk, ATTR_DIM, dim);
+    layer_draft topk = draft_of(LAYER_TOPK);
+    draft_sym(&topk, ATTR_COUNT, count);
+    draft_flag(c->pool, &topk, ATTR_DESCENDING, largest);
+    draft_int(c->pool, &topk, ATTR_DIM, dim);
     return finish_order(c, &topk, x, false);
 }
 
 /* sort, argsort (param 1) */
-insitu_status convert_sort(converter *c, int32_t param) {
+insitu_status convert_sort(converter *c) {
     tensor_id x;
     uint32_t dim;
     bool descending;
     TRY(take_tensor(c, "self", &x));
     TRY(take_dim(c, "dim", -1, rank_of(c, x), &dim));
     TRY(take_flag(c, "descending", false, &descending));
-    draft sort = draft_of(LAYER_SORT);
-    draft_flag(c, &sort, ATTR_DESCENDING, descending);
-    draft_int(c, &sort, ATTR_DIM, dim);
-    return finish_order(c, &sort, x, param != 0);
+    layer_draft sort = draft_of(LAYER_SORT);
+    draft_flag(c->pool, &sort, ATTR_DESCENDING, descending);
+    draft_int(c->pool, &sort, ATTR_DIM, dim);
+    return finish_order(c, &sort, x, c->param != 0);
 }
 
 /* The place of the lower median among the sorted (NaN is last): (n - 1) / 2, of nanmedian without NaN; else that of the
@@ -71,7 +70,7 @@ static insitu_status emit_median_place(converter *c, tensor_id sorted, uint32_t 
 }
 
 /* median, nanmedian (param 1): of all, or of one dimension with the positions of the first of equals */
-insitu_status convert_median(converter *c, int32_t param) {
+insitu_status convert_median(converter *c) {
     tensor_id x, sorted[2], place, result;
     uint32_t dim = 0;
     bool keepdim;
@@ -85,15 +84,15 @@ insitu_status convert_median(converter *c, int32_t param) {
         TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
         TRY(emit_at_least_1d(c, x, &x));
     }
-    draft sort = draft_of(LAYER_SORT);
-    draft_flag(c, &sort, ATTR_DESCENDING, false);
-    draft_int(c, &sort, ATTR_DIM, dim);
+    layer_draft sort = draft_of(LAYER_SORT);
+    draft_flag(c->pool, &sort, ATTR_DESCENDING, false);
+    draft_int(c->pool, &sort, ATTR_DIM, dim);
     TRY(emit_on(c, &sort, x, sorted));
-    TRY(emit_median_place(c, sorted[0], dim, param != 0, &place));
+    TRY(emit_median_place(c, sorted[0], dim, c->param != 0, &place));
     for (uint32_t i = 0; i < (whole ? 1u : 2u); i++) {
         tensor_id operands[2] = {sorted[i], place};
-        draft gather = draft_of(LAYER_GATHER);
-        draft_int(c, &gather, ATTR_DIM, dim);
+        layer_draft gather = draft_of(LAYER_GATHER);
+        draft_int(c->pool, &gather, ATTR_DIM, dim);
         TRY(emit(c, &gather, operands, 2, &result));
         if (whole || !keepdim || flat) TRY(emit_squeeze(c, result, dim, &result));
         set_result(c, i, result);

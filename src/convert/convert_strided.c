@@ -75,15 +75,14 @@ static insitu_status take_strided(converter *c, const memory_order *order, windo
     return INSITU_OK;
 }
 
-static void draft_window(draft *draft, const window *window) {
+static void draft_window(layer_draft *draft, const window *window) {
     draft_list(draft, ATTR_SIZES, window->sizes.sizes, window->sizes.rank);
     draft_list(draft, ATTR_STRIDES, window->strides, window->sizes.rank);
-    draft_attr(draft, ATTR_OFFSET, attr_of_sym(window->offset));
+    draft_sym(draft, ATTR_OFFSET, window->offset);
 }
 
 /* as_strided, as_strided_copy */
-insitu_status convert_as_strided(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_as_strided(converter *c) {
     tensor_id x, result;
     memory_order order;
     window window;
@@ -91,7 +90,7 @@ insitu_status convert_as_strided(converter *c, int32_t param) {
     TRY(take_order(c, "self", &order));
     TRY(take_strided(c, &order, &window));
     TRY(emit_memory(c, x, &order, &x));
-    draft view = draft_of(LAYER_AS_STRIDED);
+    layer_draft view = draft_of(LAYER_AS_STRIDED);
     draft_window(&view, &window);
     TRY(emit_on(c, &view, x, &result));
     set_only_result(c, result);
@@ -119,8 +118,7 @@ static bool is_apart(converter *c, const window *window) {
     return true;
 }
 
-insitu_status convert_as_strided_scatter(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_as_strided_scatter(converter *c) {
     tensor_id x, operands[2], result;
     memory_order order;
     window window;
@@ -132,7 +130,7 @@ insitu_status convert_as_strided_scatter(converter *c, int32_t param) {
     if (!is_apart(c, &window)) return convert_unsupported(c, "into memory where elements may overlap");
     TRY(emit_cast(c, operands[1], dtype_of(c, x), &operands[1]));
     TRY(emit_memory(c, x, &order, &operands[0]));
-    draft update = draft_of(LAYER_AS_STRIDED_UPDATE);
+    layer_draft update = draft_of(LAYER_AS_STRIDED_UPDATE);
     draft_window(&update, &window);
     TRY(emit(c, &update, operands, 2, &result));
     TRY(emit_from_memory(c, result, &order, &result));

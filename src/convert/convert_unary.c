@@ -9,42 +9,45 @@ static insitu_status take_source(converter *c, tensor_id *out) {
 }
 
 /* On floats as they are; integers become f32 first. */
-insitu_status convert_unary_float(converter *c, int32_t param) {
+insitu_status convert_unary_float(converter *c) {
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_float(c, x, &x));
-    TRY(emit_unary(c, (op_kind)param, x, &result));
+    TRY(emit_unary(c, (op_kind)c->param, x, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+insitu_status finish_unary(converter *c, op_kind op) {
+    tensor_id x, result;
+    TRY(take_tensor(c, "self", &x));
+    TRY(emit_unary(c, op, x, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
 /* On any dtype. */
-insitu_status convert_unary(converter *c, int32_t param) {
-    tensor_id x, result;
-    TRY(take_tensor(c, "self", &x));
-    TRY(emit_unary(c, (op_kind)param, x, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
-}
+insitu_status convert_unary(converter *c) { return finish_unary(c, (op_kind)c->param); }
 
-/* Rounding: integers stay as they are. */
-insitu_status convert_rounding(converter *c, int32_t param) {
+static insitu_status finish_rounding(converter *c, op_kind op) {
     tensor_id x;
     TRY(take_tensor(c, "self", &x));
-    if (!dtype_is_integral(dtype_of(c, x))) TRY(emit_unary(c, (op_kind)param, x, &x));
+    if (!dtype_is_integral(dtype_of(c, x))) TRY(emit_unary(c, op, x, &x));
     set_only_result(c, x);
     return INSITU_OK;
 }
 
+/* Rounding: integers stay as they are. */
+insitu_status convert_rounding(converter *c) { return finish_rounding(c, (op_kind)c->param); }
+
 /* round(x 10^decimals) / 10^decimals; for negative decimals the other way round */
-insitu_status convert_round_decimals(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_round_decimals(converter *c) {
     tensor_id x, result;
     int64_t decimals;
     TRY(take_tensor(c, "self", &x));
     TRY(take_int(c, "decimals", 0, &decimals));
     dtype type = dtype_of(c, x);
-    if (decimals == 0 || dtype_is_integral(type)) return convert_rounding(c, OP_ROUND);
+    if (decimals == 0 || dtype_is_integral(type)) return finish_rounding(c, OP_ROUND);
     if (decimals < -300 || decimals > 300) return convert_unsupported(c, "%lld decimals", (long long)decimals);
     double power = pow(10, (double)(decimals < 0 ? -decimals : decimals));
     TRY(emit_wide(c, x, &x));
@@ -55,16 +58,14 @@ insitu_status convert_round_decimals(converter *c, int32_t param) {
 }
 
 /* Results that are their operand: detach, alias, positive, and the like. */
-insitu_status convert_same(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_same(converter *c) {
     tensor_id x;
     TRY(take_source(c, &x));
     set_only_result(c, x);
     return INSITU_OK;
 }
 
-insitu_status convert_clone(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_clone(converter *c) {
     tensor_id x, result;
     TRY(take_source(c, &x));
     TRY(emit_copy(c, x, &result));
@@ -73,16 +74,16 @@ insitu_status convert_clone(converter *c, int32_t param) {
 }
 
 /* A tensor that is dense already is itself. */
-insitu_status convert_contiguous(converter *c, int32_t param) {
+insitu_status convert_contiguous(converter *c) {
     const graph_arg *arg = take_arg(c, "self");
     if (arg->kind == ARG_VALUE && type_is_dense(c->pool, &graph_value_of(c->graph, arg->value)->type)) {
-        return convert_same(c, param);
+        return convert_same(c);
     }
-    return convert_clone(c, param);
+    return convert_clone(c);
 }
 
 /* to.*, _to_copy: param 1 makes a copy where the dtype stays. */
-insitu_status convert_to(converter *c, int32_t param) {
+insitu_status convert_to(converter *c) {
     tensor_id x, result;
     dtype type;
     TRY(take_source(c, &x));
@@ -93,7 +94,7 @@ insitu_status convert_to(converter *c, int32_t param) {
         type = dtype_of(c, other);
     }
     bool copy;
-    TRY(take_flag(c, "copy", param != 0, &copy));
+    TRY(take_flag(c, "copy", c->param != 0, &copy));
     TRY(emit_cast(c, x, type, &result));
     if (copy && type == dtype_of(c, x)) TRY(emit_copy(c, x, &result));
     set_only_result(c, result);
@@ -101,8 +102,7 @@ insitu_status convert_to(converter *c, int32_t param) {
 }
 
 /* copy(self, src): src in self's dtype and sizes */
-insitu_status convert_copy(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_copy(converter *c) {
     tensor_id self, source;
     TRY(take_tensor(c, "self", &self));
     TRY(take_tensor(c, "src", &source));
@@ -113,8 +113,7 @@ insitu_status convert_copy(converter *c, int32_t param) {
 }
 
 /* dropout and its kin in evaluation: the input itself */
-insitu_status convert_dropout(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_dropout(converter *c) {
     tensor_id x;
     bool train;
     double p;

@@ -13,11 +13,11 @@ insitu_status emit_slice_update(converter *c, tensor_id x, tensor_id source, uin
         *out = x;
         return INSITU_OK;
     }
-    draft update = draft_of(LAYER_SLICE_UPDATE);
-    draft_int(c, &update, ATTR_DIM, dim);
-    draft_attr(&update, ATTR_START, attr_of_sym(start));
-    draft_attr(&update, ATTR_END, attr_of_sym(end));
-    draft_int(c, &update, ATTR_STEP, step);
+    layer_draft update = draft_of(LAYER_SLICE_UPDATE);
+    draft_int(c->pool, &update, ATTR_DIM, dim);
+    draft_sym(&update, ATTR_START, start);
+    draft_sym(&update, ATTR_END, end);
+    draft_int(c->pool, &update, ATTR_STEP, step);
     return emit(c, &update, operands, 2, out);
 }
 
@@ -66,8 +66,7 @@ static insitu_status require_rows(converter *c, tensor_id x, uint32_t dim, int64
     return network_require_bounds(c->network, exist, message, c->node->source);
 }
 
-insitu_status convert_slice_scatter(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_slice_scatter(converter *c) {
     tensor_id x, source;
     uint32_t dim;
     sym start, end;
@@ -83,8 +82,7 @@ insitu_status convert_slice_scatter(converter *c, int32_t param) {
     return finish_slice_update(c, x, source, dim, start, end, step);
 }
 
-insitu_status convert_select_scatter(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_select_scatter(converter *c) {
     tensor_id x, source;
     uint32_t dim;
     sym index;
@@ -101,8 +99,7 @@ insitu_status convert_select_scatter(converter *c, int32_t param) {
     return finish_slice_update(c, x, source, dim, index, sym_add(c->pool, index, sym_int(c->pool, 1)), 1);
 }
 
-insitu_status convert_diagonal_scatter(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_diagonal_scatter(converter *c) {
     tensor_id operands[2], result;
     uint32_t dim1, dim2;
     int64_t offset;
@@ -112,10 +109,10 @@ insitu_status convert_diagonal_scatter(converter *c, int32_t param) {
     TRY(take_dim(c, "dim1", 0, rank_of(c, operands[0]), &dim1));
     TRY(take_dim(c, "dim2", 1, rank_of(c, operands[0]), &dim2));
     TRY(emit_cast(c, operands[1], dtype_of(c, operands[0]), &operands[1]));
-    draft update = draft_of(LAYER_DIAGONAL_UPDATE);
-    draft_int(c, &update, ATTR_DIM1, dim1);
-    draft_int(c, &update, ATTR_DIM2, dim2);
-    draft_int(c, &update, ATTR_OFFSET, offset);
+    layer_draft update = draft_of(LAYER_DIAGONAL_UPDATE);
+    draft_int(c->pool, &update, ATTR_DIM1, dim1);
+    draft_int(c->pool, &update, ATTR_DIM2, dim2);
+    draft_int(c->pool, &update, ATTR_OFFSET, offset);
     TRY(emit(c, &update, operands, 2, &result));
     set_only_result(c, result);
     return INSITU_OK;
@@ -135,8 +132,7 @@ enum { MAX_WINDOW = 1024 };
 
 /* Zeros to which the windows grad (..., n, ..., size) of a dimension are added, element k of all windows at once. Windows
  * that overlap add in their order, which is that of k from the last to the first. */
-insitu_status convert_unfold_backward(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_unfold_backward(converter *c) {
     tensor_id grad, sum, parts[2];
     shape whole = {0};
     uint32_t dim;

@@ -29,8 +29,7 @@ static insitu_status finish_reshape(converter *c, tensor_id x, shape *shape) {
 }
 
 /* view, reshape, _unsafe_view; view_as, reshape_as */
-insitu_status convert_reshape(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_reshape(converter *c) {
     tensor_id x, other;
     shape shape = {0};
     TRY(take_tensor(c, "self", &x));
@@ -43,8 +42,7 @@ insitu_status convert_reshape(converter *c, int32_t param) {
     return finish_reshape(c, x, &shape);
 }
 
-insitu_status convert_flatten(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_flatten(converter *c) {
     tensor_id x;
     uint32_t start, end;
     TRY(take_tensor(c, "self", &x));
@@ -61,8 +59,7 @@ insitu_status convert_flatten(converter *c, int32_t param) {
     return finish_reshape(c, x, &shape);
 }
 
-insitu_status convert_unflatten(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_unflatten(converter *c) {
     tensor_id x;
     uint32_t dim, count;
     sym sizes[MAX_RANK];
@@ -80,8 +77,7 @@ insitu_status convert_unflatten(converter *c, int32_t param) {
     return finish_reshape(c, x, &shape);
 }
 
-insitu_status convert_unsqueeze(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_unsqueeze(converter *c) {
     tensor_id x, result;
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));
@@ -92,8 +88,7 @@ insitu_status convert_unsqueeze(converter *c, int32_t param) {
 }
 
 /* All dimensions of size 1, or those named. */
-insitu_status convert_squeeze(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_squeeze(converter *c) {
     tensor_id x;
     uint32_t set;
     TRY(take_tensor(c, "self", &x));
@@ -116,8 +111,7 @@ static insitu_status finish_permute(converter *c, tensor_id x, const uint32_t *a
     return INSITU_OK;
 }
 
-insitu_status convert_permute(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_permute(converter *c) {
     tensor_id x;
     int64_t dims[MAX_RANK];
     uint32_t count, axes[MAX_RANK];
@@ -130,12 +124,12 @@ insitu_status convert_permute(converter *c, int32_t param) {
 }
 
 /* transpose.int, swapaxes, swapdims: the two dims' names differ; t, mT: the last two */
-insitu_status convert_transpose(converter *c, int32_t param) {
+insitu_status convert_transpose(converter *c) {
     tensor_id x, result;
     uint32_t dim1 = 0, dim2 = 0;
     TRY(take_tensor(c, "self", &x));
     uint32_t rank = rank_of(c, x);
-    if (param) {
+    if (c->param) {
         dim1 = rank >= 2 ? rank - 2 : 0;
         dim2 = rank >= 2 ? rank - 1 : 0;
     } else {
@@ -148,8 +142,7 @@ insitu_status convert_transpose(converter *c, int32_t param) {
 }
 
 /* numpy_T: all dimensions in reverse */
-insitu_status convert_reverse_dims(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_reverse_dims(converter *c) {
     tensor_id x;
     uint32_t axes[MAX_RANK];
     TRY(take_tensor(c, "self", &x));
@@ -157,8 +150,7 @@ insitu_status convert_reverse_dims(converter *c, int32_t param) {
     return finish_permute(c, x, axes);
 }
 
-insitu_status convert_movedim(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_movedim(converter *c) {
     tensor_id x;
     int64_t from[MAX_RANK], to[MAX_RANK];
     uint32_t count, to_count, axes[MAX_RANK], used = 0;
@@ -185,8 +177,7 @@ insitu_status convert_movedim(converter *c, int32_t param) {
 }
 
 /* expand, broadcast_to: -1 keeps a size; expand_as */
-insitu_status convert_expand(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_expand(converter *c) {
     tensor_id x, other, result;
     shape shape = {0};
     TRY(take_tensor(c, "self", &x));
@@ -208,15 +199,14 @@ insitu_status convert_expand(converter *c, int32_t param) {
 }
 
 insitu_status emit_diagonal(converter *c, tensor_id x, uint32_t dim1, uint32_t dim2, int64_t offset, tensor_id *out) {
-    draft diagonal = draft_of(LAYER_DIAGONAL);
-    draft_int(c, &diagonal, ATTR_DIM1, dim1);
-    draft_int(c, &diagonal, ATTR_DIM2, dim2);
-    draft_int(c, &diagonal, ATTR_OFFSET, offset);
+    layer_draft diagonal = draft_of(LAYER_DIAGONAL);
+    draft_int(c->pool, &diagonal, ATTR_DIM1, dim1);
+    draft_int(c->pool, &diagonal, ATTR_DIM2, dim2);
+    draft_int(c->pool, &diagonal, ATTR_OFFSET, offset);
     return emit_on(c, &diagonal, x, out);
 }
 
-insitu_status convert_diagonal(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_diagonal(converter *c) {
     tensor_id x, result;
     uint32_t dim1, dim2;
     int64_t offset;
@@ -230,8 +220,7 @@ insitu_status convert_diagonal(converter *c, int32_t param) {
 }
 
 /* A number is one window of itself. */
-insitu_status convert_unfold(converter *c, int32_t param) {
-    (void)param;
+insitu_status convert_unfold(converter *c) {
     tensor_id x, result;
     uint32_t dim;
     int64_t size, step;
@@ -239,10 +228,10 @@ insitu_status convert_unfold(converter *c, int32_t param) {
     TRY(take_dim(c, "dimension", 0, rank_of(c, x), &dim));
     TRY(take_int(c, "size", 1, &size));
     TRY(take_int(c, "step", 1, &step));
-    draft unfold = draft_of(LAYER_UNFOLD);
-    draft_int(c, &unfold, ATTR_DIM, dim);
-    draft_int(c, &unfold, ATTR_SIZE, size);
-    draft_int(c, &unfold, ATTR_STEP, step);
+    layer_draft unfold = draft_of(LAYER_UNFOLD);
+    draft_int(c->pool, &unfold, ATTR_DIM, dim);
+    draft_int(c->pool, &unfold, ATTR_SIZE, size);
+    draft_int(c->pool, &unfold, ATTR_STEP, step);
     bool number = rank_of(c, x) == 0;
     TRY(emit_at_least_1d(c, x, &x));
     TRY(emit_on(c, &unfold, x, &result));

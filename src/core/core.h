@@ -149,10 +149,16 @@ typedef struct tensor_type { /* a tensor as a program records it, and as a step 
 } tensor_type;
 sym shape_numel(sym_pool *pool, const shape *shape);
 void shape_dense_strides(sym_pool *pool, const shape *shape, sym *out_strides); /* row-major, PyTorch's rule for 0 */
+void dense_strides(uint32_t rank, const int64_t *sizes, int64_t *out_strides);  /* the same of numbers */
 bool shape_same(const shape *a, const shape *b);                                /* rank and ids equal */
 /* The least that the sizes can be, each 0 counted as 1, needs no more bytes than MAX_TENSOR_BYTES. */
 bool shape_fits(const sym_pool *pool, const shape *shape, dtype type);
 truth shape_equal(sym_pool *pool, const shape *a, const shape *b);
+/* Constant sizes alone; out_sizes, which may be NULL, takes them. */
+bool shape_constant(const sym_pool *pool, const shape *shape, int64_t *out_sizes);
+bool type_same(const tensor_type *a, const tensor_type *b); /* ids equal: dtype, sizes, offset, and strides */
+/* ... and strides where a size is not 1: the same elements of a memory, in the same order. */
+bool type_same_elements(const tensor_type *a, const tensor_type *b);
 bool type_is_dense(sym_pool *pool, const tensor_type *type); /* row-major strides, ignoring dimensions of size 1 */
 /* The bytes of a strided tensor (element_sets.c), whose last one can be addressed. */
 typedef struct element_set {
@@ -175,7 +181,7 @@ MUST_CHECK insitu_status shape_broadcast(sym_pool *pool, const shape *a, const s
 
 /* ---- layers (layers.def, attrs.def, ops.def) ---- */
 typedef enum layer_kind {
-#define LAYER(id, name, min_operands, max_operands, results, traits) LAYER_##id,
+#define LAYER(id, ...) LAYER_##id,
 #include "core/layers.def"
 #undef LAYER
     LAYER_KIND_COUNT
@@ -190,7 +196,11 @@ enum layer_traits {
     TRAIT_PRODUCT = 1 << 6,     /* may be run by oneDNN */
     TRAIT_HOST = 1 << 7,        /* reads a tensor's value into a symbol */
     TRAIT_PART = 1 << 8,        /* an update whose source is stored into a view of the result, and nothing else */
-    TRAIT_REPLACE = 1 << 9      /* one operand, in whose very place a result of its dtype and layout may be made */
+    TRAIT_REPLACE = 1 << 9,     /* one operand, in whose very place a result of its dtype and layout may be made */
+    TRAIT_MOVE = 1 << 10,       /* elements are moved and not looked at, so that any dtype will do */
+    TRAIT_CARRY = 1 << 11,      /* no view, and the first result's elements are the first operand's, or all operands' */
+    TRAIT_SUBSET = 1 << 12,     /* a view of some of the elements */
+    TRAIT_REPEAT = 1 << 13      /* a view that shows elements several times */
 };
 typedef enum op_kind {
 #define OP(id, name, group) OP_##id,
@@ -239,7 +249,46 @@ typedef struct layer_info {
     uint32_t traits;
     const attr_row *attrs; /* attr_count rows, sorted by attribute name */
     uint32_t attr_count;
+    uint32_t op_groups;      /* bits 1 << op_group */
+    uint32_t first_position; /* operand; 0: no operand holds positions */
+    bool has_reader;
+    layer_kind reader; /* has_reader: reads what this update replaces */
+    uint32_t counted;  /* operand that has as many elements as an update writes */
 } layer_info;
+/* Widths of arrays on the stack, counted from the tables: members are one byte longer than what they count. */
+union widest_results {
+#define LAYER(id, name, min_operands, max_operands, results, ...) char id[1 + (results)];
+#include "core/layers.def"
+#undef LAYER
+};
+enum attr_is_list {
+#define ATTR_NAME(id, name, kind) ATTR_IS_LIST_##id = (kind) == ATTR_KIND_SYMS,
+#include "core/attrs.def"
+#undef ATTR_NAME
+};
+union widest_attrs {
+#define ATTR(id) +1
+#define OPTIONAL(id) +1
+#define ATTRS(layer, rows) char layer[1 rows];
+#include "core/attrs.def"
+#undef ATTRS
+#undef OPTIONAL
+#undef ATTR
+};
+union most_lists {
+#define ATTR(id) +ATTR_IS_LIST_##id
+#define OPTIONAL(id) +ATTR_IS_LIST_##id
+#define ATTRS(layer, rows) char layer[1 rows];
+#include "core/attrs.def"
+#undef ATTRS
+#undef OPTIONAL
+#undef ATTR
+};
+enum { /* of any layer */
+       MAX_RESULTS = sizeof(union widest_results) - 1,
+       MAX_LAYER_ATTRS = sizeof(union widest_attrs) - 1,
+       MAX_LAYER_LISTS = sizeof(union most_lists) - 1 /* attributes that are lists */
+};
 const layer_info *layer_info_of(layer_kind kind);
 static inline bool kind_has(layer_kind kind, uint32_t traits) { return (layer_info_of(kind)->traits & traits) != 0; }
 bool layer_parse_kind(const char *name, layer_kind *out);

@@ -12,10 +12,23 @@
 #undef ATTR
 
 static const layer_info LAYERS[] = {
-#define LAYER(id, name, min_operands, max_operands, results, traits)                                                   \
-    {name, min_operands, max_operands, results, traits, ATTRS_##id, COUNT_OF(ATTRS_##id) - 1},
+/* clang-format off */
+#define OPERATES(group)      .op_groups = 1u << OPS_##group,
+#define OPERATES_BOTH(a, b)  .op_groups = 1u << OPS_##a | 1u << OPS_##b,
+#define POSITIONS(operand)   .first_position = operand,
+#define WRITES_WHAT(layer)   .has_reader = true, .reader = LAYER_##layer,
+#define COUNTS(operand)      .counted = operand,
+#define LAYER(id, layer_name, fewest, most, count, bits, facts) \
+    {.name = layer_name, .min_operands = fewest, .max_operands = most, .results = count, .traits = bits, \
+     .attrs = ATTRS_##id, .attr_count = COUNT_OF(ATTRS_##id) - 1, facts},
 #include "core/layers.def"
 #undef LAYER
+#undef COUNTS
+#undef WRITES_WHAT
+#undef POSITIONS
+#undef OPERATES_BOTH
+#undef OPERATES
+    /* clang-format on */
 };
 
 typedef struct attr_name_row {
@@ -79,14 +92,14 @@ static int64_t constant_attr(const sym_pool *pool, layer_kind kind, const attr *
 
 uint32_t layer_index_operands(const sym_pool *pool, layer_kind kind, const attr *attrs, uint32_t operand_count,
                               index_operand out[MAX_RANK]) {
-    if (kind == LAYER_GATHER || kind == LAYER_SCATTER_UPDATE) {
-        uint32_t dim = (uint32_t)constant_attr(pool, kind, attrs, ATTR_DIM);
-        out[0] = (index_operand){kind == LAYER_GATHER ? 1 : 2, dim, false};
+    const uint32_t first = layer_info_of(kind)->first_position, listed = layer_attr_index(kind, ATTR_DIMS);
+    uint32_t count = 0;
+    if (first == 0) return 0;
+    if (listed == NONE) {
+        out[0] = (index_operand){first, (uint32_t)constant_attr(pool, kind, attrs, ATTR_DIM), false};
         return 1;
     }
-    if (kind != LAYER_INDEX && kind != LAYER_INDEX_UPDATE) return 0;
-    const attr *dims = &attrs[layer_attr_index(kind, ATTR_DIMS)];
-    uint32_t first = kind == LAYER_INDEX ? 1 : 2, count = 0;
+    const attr *dims = &attrs[listed];
     bool wrap = constant_attr(pool, kind, attrs, ATTR_WRAP) != 0;
     for (uint32_t i = 0; i < dims->list.count && i < MAX_RANK && first + i < operand_count; i++) {
         int64_t dim;

@@ -16,6 +16,14 @@ void shape_dense_strides(sym_pool *pool, const shape *shape, sym *out_strides) {
     }
 }
 
+void dense_strides(uint32_t rank, const int64_t *sizes, int64_t *out_strides) {
+    int64_t stride = 1;
+    for (uint32_t i = rank; i-- > 0;) {
+        out_strides[i] = stride;
+        if (sizes[i] > 1) stride *= sizes[i];
+    }
+}
+
 bool shape_same(const shape *a, const shape *b) {
     if (a->rank != b->rank) return false;
     for (uint32_t i = 0; i < a->rank; i++)
@@ -30,6 +38,33 @@ bool shape_fits(const sym_pool *pool, const shape *shape, dtype type) {
         if (!checked_mul(bytes, least > 1 ? least : 1, &bytes)) return false;
     }
     return bytes <= MAX_TENSOR_BYTES;
+}
+
+bool shape_constant(const sym_pool *pool, const shape *shape, int64_t *out_sizes) {
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        int64_t size;
+        if (!sym_constant(pool, shape->sizes[i], &size)) return false;
+        if (out_sizes) out_sizes[i] = size;
+    }
+    return true;
+}
+
+static bool is_placed_alike(const tensor_type *a, const tensor_type *b) {
+    return a->dtype == b->dtype && shape_same(&a->shape, &b->shape) && sym_same(a->offset, b->offset);
+}
+
+bool type_same(const tensor_type *a, const tensor_type *b) {
+    if (!is_placed_alike(a, b)) return false;
+    for (uint32_t i = 0; i < a->shape.rank; i++)
+        if (!sym_same(a->strides[i], b->strides[i])) return false;
+    return true;
+}
+
+bool type_same_elements(const tensor_type *a, const tensor_type *b) {
+    if (!is_placed_alike(a, b)) return false;
+    for (uint32_t i = 0; i < a->shape.rank; i++)
+        if (!sym_is_one(a->shape.sizes[i]) && !sym_same(a->strides[i], b->strides[i])) return false;
+    return true;
 }
 
 truth shape_equal(sym_pool *pool, const shape *a, const shape *b) {

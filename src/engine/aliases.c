@@ -5,12 +5,7 @@
 /* The output is the input's memory, all of it, element for element. */
 static bool is_whole(const plan *plan, const plan_output *output, uint32_t input) {
     if (output->kind != OUTPUT_TENSOR || output->alias != ALIAS_INPUT || output->alias_index != input) return false;
-    const tensor_type *value = &output->operand.type, *whole = &plan->inputs[input].type;
-    if (value->dtype != whole->dtype || !shape_same(&value->shape, &whole->shape)) return false;
-    if (!sym_same(value->offset, whole->offset)) return false;
-    for (uint32_t i = 0; i < whole->shape.rank; i++)
-        if (!sym_same(value->strides[i], whole->strides[i])) return false;
-    return true;
+    return type_same(&output->operand.type, &plan->inputs[input].type);
 }
 
 static insitu_status name_value(insitu_engine *engine, engine_alias *alias) {
@@ -65,8 +60,7 @@ insitu_status insitu_engine_alias(const insitu_engine *engine, int32_t index, in
                                .kind = public_kind(input->update),
                                .output_index = row->output_index == NONE ? -1 : (int32_t)row->output_index,
                                .input_index = (int32_t)row->input};
-    size_t size = alias->struct_size < sizeof(full) ? alias->struct_size : sizeof(full);
-    memcpy((char *)alias + sizeof(size_t), (const char *)&full + sizeof(size_t), size - sizeof(size_t));
+    public_copy(alias, alias->struct_size, &full, sizeof(full));
     return INSITU_OK;
 }
 

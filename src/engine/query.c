@@ -3,12 +3,6 @@
 
 #include <inttypes.h>
 
-/* Copies what the caller's version of a struct has room for, its struct_size excepted. */
-static void copy_struct(void *target, size_t struct_size, const void *source, size_t size) {
-    if (struct_size < size) size = struct_size;
-    memcpy((char *)target + sizeof(size_t), (const char *)source + sizeof(size_t), size - sizeof(size_t));
-}
-
 bool insitu_engine_is_cached(const insitu_engine *engine) { return engine && engine->is_cached; }
 
 int32_t insitu_engine_input_count(const insitu_engine *engine) {
@@ -38,7 +32,7 @@ static insitu_status answer(const char *what, const insitu_value_info *rows, uin
                             insitu_value_info *info, insitu_diag *diag) {
     if (index < 0 || (uint32_t)index >= count)
         FAIL(diag, INSITU_ARG, "%s %d does not exist: the engine has %u", what, (int)index, count);
-    copy_struct(info, info->struct_size, &rows[index], sizeof(*info));
+    public_copy(info, info->struct_size, &rows[index], sizeof(*info));
     return INSITU_OK;
 }
 
@@ -116,7 +110,7 @@ insitu_status insitu_engine_report(const insitu_engine *engine, int32_t index, i
                               .reason = from->reason,
                               .source = from->source,
                               .advice = from->advice};
-    copy_struct(row, row->struct_size, &full, sizeof(full));
+    public_copy(row, row->struct_size, &full, sizeof(full));
     return INSITU_OK;
 }
 

@@ -4,6 +4,7 @@
 #define GRAPH_H
 
 #include "core/core.h"
+#include "graph/operators.h"
 #include "graph/schema.h"
 
 typedef struct value_id {

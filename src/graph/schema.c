@@ -1,6 +1,7 @@
 /* The table of schemas, and its search: both parts are sorted by target. */
 #include "graph/schema.h"
 
+#include "graph/schema_ids.h"
 #include <math.h>
 
 /* The words of the tables. */
@@ -31,28 +32,45 @@ enum {
 #define UNARY        ARGS(ARG("a", SCALAR)), RETURNS(RETURN(SCALAR))
 #define BINARY       ARGS(ARG("a", SCALAR), ARG("b", SCALAR)), RETURNS(RETURN(SCALAR))
 #define COMPARISON   ARGS(ARG("a", SCALAR), ARG("b", SCALAR)), RETURNS(RETURN(BOOL))
-#define SCHEMA(schema_target, schema_writes, ...) {.target = schema_target, .writes = schema_writes, __VA_ARGS__},
+#define SCHEMA(id, schema_target, schema_writes, ...) [SCHEMA_##id] = {.target = schema_target, .writes = schema_writes, __VA_ARGS__},
 /* clang-format on */
 
-static const op_schema symbolic_rows[] = {
+static const op_schema rows[SCHEMA_COUNT] = {
+#include "graph/schemas.inc"
 #include "graph/symbolic_schemas.inc"
 };
-static const op_schema operator_rows[] = {
-#include "graph/schemas.inc"
+#undef SCHEMA
+enum {
+    SYMBOLIC_COUNT = 0
+#define SCHEMA(...) +1
+#include "graph/symbolic_schemas.inc"
+#undef SCHEMA
+    ,
+    FIRST_SYMBOLIC = SCHEMA_COUNT - SYMBOLIC_COUNT
 };
 
 static int compare_target(const void *key, const void *row) { return strcmp(key, ((const op_schema *)row)->target); }
 
 const op_schema *schema_find(const char *target) {
-    const op_schema *found = bsearch(target, operator_rows, COUNT_OF(operator_rows), sizeof(op_schema), compare_target);
+    const op_schema *found = bsearch(target, rows, FIRST_SYMBOLIC, sizeof(op_schema), compare_target);
     if (found) return found;
-    return bsearch(target, symbolic_rows, COUNT_OF(symbolic_rows), sizeof(op_schema), compare_target);
+    return bsearch(target, rows + FIRST_SYMBOLIC, SYMBOLIC_COUNT, sizeof(op_schema), compare_target);
 }
 
-const op_schema *schema_row(uint32_t index) {
-    if (index < COUNT_OF(symbolic_rows)) return &symbolic_rows[index];
-    index -= (uint32_t)COUNT_OF(symbolic_rows);
-    return index < COUNT_OF(operator_rows) ? &operator_rows[index] : NULL;
+const op_schema *schema_row(uint32_t index) { return index < SCHEMA_COUNT ? &rows[index] : NULL; }
+
+uint32_t schema_number(const op_schema *schema) { return (uint32_t)(schema - rows); }
+
+uint32_t schema_first(const char *prefix) {
+    uint32_t low = 0, high = FIRST_SYMBOLIC;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (strcmp(rows[middle].target, prefix) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 uint32_t schema_arg_index(const op_schema *schema, const char *name) {

@@ -1,6 +1,6 @@
 /* schema: the signatures of operators: names, types, defaults and aliasing of arguments and results. A constant table
  * (schemas.inc, written by scripts/make_schemas.py from PyTorch's own; symbolic_schemas.inc by hand), so that a schema
- * may be pointed at from anywhere. */
+ * may be pointed at from anywhere. What more is known of an operator is a row of operators.def. */
 #ifndef SCHEMA_H
 #define SCHEMA_H
 
@@ -75,7 +75,10 @@ typedef struct op_schema {
 const op_schema *schema_find(const char *target);
 /* Position of the argument, NONE if there is none of that name. */
 uint32_t schema_arg_index(const op_schema *schema, const char *name);
-/* Rows in two sorted runs (symbolic operators, then PyTorch's); NULL past the last. For tests of the table. */
+/* Rows in two sorted runs (PyTorch's, then the symbolic operators); NULL past the last. */
 const op_schema *schema_row(uint32_t index);
+uint32_t schema_number(const op_schema *schema); /* its row */
+/* The first of PyTorch's rows that doesn't come before prefix: operators whose target begins with it follow one another. */
+uint32_t schema_first(const char *prefix);
 
 #endif

@@ -206,12 +206,8 @@ static insitu_status check_attr(const infer_call *call, const attr_row *row, con
 }
 
 static bool has_constant_sizes(const infer_call *call) {
-    int64_t size;
-    for (uint32_t i = 0; i < call->operand_count; i++) {
-        const shape *shape = &infer_operand(call, i)->shape;
-        for (uint32_t j = 0; j < shape->rank; j++)
-            if (!sym_constant(call->pool, shape->sizes[j], &size)) return false;
-    }
+    for (uint32_t i = 0; i < call->operand_count; i++)
+        if (!shape_constant(call->pool, &infer_operand(call, i)->shape, NULL)) return false;
     return true;
 }
 
@@ -225,7 +221,7 @@ static insitu_status check_results(const infer_call *call) {
 
 static infer_fn function_of(layer_kind kind) {
     static const infer_fn functions[LAYER_KIND_COUNT] = {
-#define LAYER(id, name, min_operands, max_operands, results, traits) [LAYER_##id] = infer_##id,
+#define LAYER(id, ...) [LAYER_##id] = infer_##id,
 #include "core/layers.def"
 #undef LAYER
     };

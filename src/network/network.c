@@ -194,8 +194,9 @@ insitu_status network_require(network *network, sym condition, const char *messa
 }
 
 /* Attributes with their lists copied. */
-insitu_status network_copy_attrs(network *network, layer_kind kind, const attr *attrs, attr **out_attrs) {
-    uint32_t count = layer_info_of(kind)->attr_count;
+insitu_status network_copy_attrs(network *network, const layer_draft *draft, attr **out_attrs) {
+    const attr *attrs = draft->attrs;
+    uint32_t count = layer_info_of(draft->kind)->attr_count;
     TRY(arena_array(&network->arena, count, sizeof(attr), out_attrs));
     for (uint32_t i = 0; i < count; i++) {
         (*out_attrs)[i] = attrs[i];
@@ -208,17 +209,17 @@ insitu_status network_copy_attrs(network *network, layer_kind kind, const attr *
     return INSITU_OK;
 }
 
-insitu_status network_add_layer(network *network, layer_kind kind, const tensor_id *operands, uint32_t operand_count,
-                                const attr *attrs, const char *name, const char *source, tensor_id *out_results,
+insitu_status network_add_layer(network *network, const layer_draft *draft, const tensor_id *operands,
+                                uint32_t operand_count, const char *name, const char *source, tensor_id *out_results,
                                 insitu_diag *diag) {
-    const layer_info *info = layer_info_of(kind);
+    const layer_info *info = layer_info_of(draft->kind);
     for (uint32_t i = 0; i < info->results; i++) out_results[i] = NO_TENSOR;
     if (network->layer_count >= MAX_NODES) FAIL(diag, INSITU_UNSUPPORTED, "the network has over %d layers", MAX_NODES);
-    inferred types[2];
-    TRY(network_infer(network, kind, operands, operand_count, attrs, types, diag));
+    inferred types[MAX_RESULTS];
+    TRY(network_infer(network, draft->kind, operands, operand_count, draft->attrs, types, diag));
     if (!name[0]) name = info->name;
-    layer added = {.kind = kind, .operand_count = operand_count, .result_count = info->results};
-    TRY(network_copy_attrs(network, kind, attrs, &added.attrs));
+    layer added = {.kind = draft->kind, .operand_count = operand_count, .result_count = info->results};
+    TRY(network_copy_attrs(network, draft, &added.attrs));
     TRY(arena_string(&network->arena, name, strlen(name), &added.name));
     TRY(arena_string(&network->arena, source, strlen(source), &added.source));
     if (operand_count) {
@@ -264,38 +265,10 @@ int64_t layer_attr_int(const network *network, const layer *layer, attr_id id) {
     return number;
 }
 
-static bool group_of_layer(layer_kind kind, op_group *out_group, op_group *out_other) {
-    static const struct {
-        layer_kind kind;
-        op_group group, other;
-    } groups[] = {
-        {LAYER_UNARY, OPS_UNARY, OPS_UNARY},
-        {LAYER_BINARY, OPS_BINARY, OPS_COMPARE},
-        {LAYER_REDUCE, OPS_REDUCE, OPS_REDUCE},
-        {LAYER_REDUCE_INDEX, OPS_REDUCE, OPS_REDUCE},
-        {LAYER_SCAN, OPS_SCAN, OPS_SCAN},
-        {LAYER_POOL, OPS_MODE, OPS_MODE},
-        {LAYER_PAD, OPS_MODE, OPS_MODE},
-        {LAYER_TRIANGLE, OPS_MODE, OPS_MODE},
-        {LAYER_SCATTER_UPDATE, OPS_UPDATE, OPS_UPDATE},
-    };
-    for (size_t i = 0; i < COUNT_OF(groups); i++) {
-        if (groups[i].kind != kind) continue;
-        *out_group = groups[i].group;
-        *out_other = groups[i].other;
-        return true;
-    }
-    return false;
-}
-
-bool layer_takes_op(layer_kind kind, op_kind op) {
-    op_group group, other;
-    if (!group_of_layer(kind, &group, &other)) return false;
-    return op_group_of(op) == group || op_group_of(op) == other;
-}
+bool layer_takes_op(layer_kind kind, op_kind op) { return layer_info_of(kind)->op_groups >> op_group_of(op) & 1; }
 
 bool layer_parse_op(layer_kind kind, const char *name, op_kind *out) {
-    op_group group, other;
-    if (!group_of_layer(kind, &group, &other)) return false;
-    return op_parse(name, group, out) || op_parse(name, other, out);
+    for (uint32_t group = 0; layer_info_of(kind)->op_groups >> group; group++)
+        if ((layer_info_of(kind)->op_groups >> group & 1) && op_parse(name, (op_group)group, out)) return true;
+    return false;
 }

@@ -130,13 +130,6 @@ MUST_CHECK insitu_status network_add_output(network *network, network_output **o
 MUST_CHECK insitu_status network_add_assert(network *network, sym_assert **out);
 MUST_CHECK insitu_status network_add_record(network *network, weight_record **out);
 
-/* Appends a layer at the end of order: infers its results' dtypes and shapes and checks operands and attributes.
- * attrs: one for each attribute row of the kind, in that order; lists are copied. name: of the results (made unique; a
- * second result gets "_1"); operands and results are layer_info's. Errors: SHAPE, ARG (dtype, attribute): one sentence
- * that names the layer, the operands' types, and what was expected. */
-MUST_CHECK insitu_status network_add_layer(network *network, layer_kind kind, const tensor_id *operands,
-                                           uint32_t operand_count, const attr *attrs, const char *name,
-                                           const char *source, tensor_id *out_results, insitu_diag *diag);
 static inline const network_tensor *network_tensor_of(const network *network, tensor_id tensor) {
     return &network->tensors[tensor.index];
 }

@@ -1,18 +1,70 @@
-/* What passes over a network change: a layer's definition, under the name of its result; and where added layers stand. What
+/* Layers to be added. What passes over a network change: a layer's definition, under the name of its result; and where added layers stand. What
  * they ask of tensors. And a network as it was before, for what is tried. */
 #include "network/network_edit.h"
+#include <assert.h>
 #include <string.h>
 
-insitu_status network_redefine(network *network, layer_id id, layer_kind kind, const tensor_id *operands,
-                               uint32_t operand_count, const attr *attrs, insitu_diag *diag) {
-    inferred types[2];
-    TRY(network_infer(network, kind, operands, operand_count, attrs, types, diag));
+layer_draft draft_of(layer_kind kind) { return (layer_draft){.kind = kind}; }
+
+layer_draft draft_like(const layer *layer) {
+    layer_draft draft = draft_of(layer->kind);
+    for (uint32_t i = 0; i < layer_info_of(layer->kind)->attr_count; i++) draft.attrs[i] = layer->attrs[i];
+    return draft;
+}
+
+layer_draft draft_sized(layer_kind kind, const shape *sizes) {
+    layer_draft draft = draft_of(kind);
+    draft_list(&draft, ATTR_SIZES, sizes->sizes, sizes->rank);
+    return draft;
+}
+
+layer_draft draft_slice(sym_pool *pool, layer_kind kind, uint32_t dim, sym start, sym end, int64_t step) {
+    layer_draft draft = draft_of(kind);
+    draft_int(pool, &draft, ATTR_DIM, dim);
+    draft_sym(&draft, ATTR_START, start);
+    draft_sym(&draft, ATTR_END, end);
+    draft_int(pool, &draft, ATTR_STEP, step);
+    return draft;
+}
+
+void draft_attr(layer_draft *draft, attr_id id, attr value) {
+    uint32_t index = layer_attr_index(draft->kind, id);
+    assert(index != NONE); /* the kind's row of attrs.def has it */
+    draft->attrs[index] = value;
+}
+
+void draft_sym(layer_draft *draft, attr_id id, sym value) { draft_attr(draft, id, attr_of_sym(value)); }
+
+void draft_list(layer_draft *draft, attr_id id, const sym *items, uint32_t count) {
+    draft_attr(draft, id, attr_of_list(items, count));
+}
+
+void draft_op(layer_draft *draft, op_kind op) { draft_attr(draft, ATTR_OP, attr_of_op(op)); }
+
+void draft_dtype(layer_draft *draft, dtype type) { draft_attr(draft, ATTR_DTYPE, attr_of_dtype(type)); }
+
+void draft_int(sym_pool *pool, layer_draft *draft, attr_id id, int64_t value) {
+    draft_sym(draft, id, sym_int(pool, value));
+}
+
+void draft_flag(sym_pool *pool, layer_draft *draft, attr_id id, bool value) {
+    draft_sym(draft, id, sym_bool(pool, value));
+}
+
+void draft_float(sym_pool *pool, layer_draft *draft, attr_id id, double value) {
+    draft_sym(draft, id, sym_float(pool, value));
+}
+
+insitu_status network_redefine(network *network, layer_id id, const layer_draft *draft, const tensor_id *operands,
+                               uint32_t operand_count, insitu_diag *diag) {
+    inferred types[MAX_RESULTS];
+    TRY(network_infer(network, draft->kind, operands, operand_count, draft->attrs, types, diag));
     layer *layer = network_layer_of(network, id);
     network->tensors[layer->results[0].index].shape = types[0].shape;
-    layer->kind = kind;
+    layer->kind = draft->kind;
     layer->operand_count = operand_count;
     TRY(arena_copy(&network->arena, operands, operand_count * sizeof *operands, &layer->operands));
-    return network_copy_attrs(network, kind, attrs, &layer->attrs);
+    return network_copy_attrs(network, draft, &layer->attrs);
 }
 
 void network_move_added(network *network, uint32_t first_added, uint32_t position) {
@@ -26,10 +78,8 @@ void network_move_added(network *network, uint32_t first_added, uint32_t positio
 
 insitu_status network_add_slice(network *network, const layer *like, tensor_id x, uint32_t dim, sym start, sym end,
                                 int64_t step, tensor_id *out, insitu_diag *diag) {
-    sym_pool *pool = &network->symbols;
-    const attr attrs[] = {attr_of_sym(sym_int(pool, dim)), attr_of_sym(end), attr_of_sym(start),
-                          attr_of_sym(sym_int(pool, step))};
-    return network_add_layer(network, LAYER_SLICE, &x, 1, attrs, like->name, like->source, out, diag);
+    const layer_draft slice = draft_slice(&network->symbols, LAYER_SLICE, dim, start, end, step);
+    return network_add_layer(network, &slice, &x, 1, like->name, like->source, out, diag);
 }
 
 const layer *network_maker_of(const network *network, tensor_id tensor, layer_kind kind) {

@@ -4,8 +4,33 @@
 
 #include "network/network.h"
 
+/* ---- a layer to be added (network_edit.c) ---- */
+typedef struct layer_draft {
+    layer_kind kind;
+    attr attrs[MAX_LAYER_ATTRS]; /* as in the kind's row of attrs.def; set by their ids alone */
+} layer_draft;
+layer_draft draft_of(layer_kind kind);
+layer_draft draft_like(const layer *layer); /* of its kind, with its attributes */
+/* The one attribute "sizes": reshape and expand. */
+layer_draft draft_sized(layer_kind kind, const shape *sizes);
+/* The part of a slice, or of a slice_update. */
+layer_draft draft_slice(sym_pool *pool, layer_kind kind, uint32_t dim, sym start, sym end, int64_t step);
+void draft_attr(layer_draft *draft, attr_id id, attr value);
+void draft_sym(layer_draft *draft, attr_id id, sym value);
+void draft_list(layer_draft *draft, attr_id id, const sym *items, uint32_t count); /* items stay the caller's */
+void draft_op(layer_draft *draft, op_kind op);
+void draft_dtype(layer_draft *draft, dtype type);
+void draft_int(sym_pool *pool, layer_draft *draft, attr_id id, int64_t value);
+void draft_flag(sym_pool *pool, layer_draft *draft, attr_id id, bool value);
+void draft_float(sym_pool *pool, layer_draft *draft, attr_id id, double value);
 /* ---- structure (network.c) ---- */
-MUST_CHECK insitu_status network_copy_attrs(network *network, layer_kind kind, const attr *attrs, attr **out_attrs);
+/* Appends a layer at the end of order: infers its results' dtypes and shapes and checks operands and attributes. Lists are
+ * copied. name: of the results (made unique; a second result gets "_1"); operands and results are layer_info's. Errors:
+ * SHAPE, ARG (dtype, attribute): one sentence that names the layer, the operands' types, and what was expected. */
+MUST_CHECK insitu_status network_add_layer(network *network, const layer_draft *draft, const tensor_id *operands,
+                                           uint32_t operand_count, const char *name, const char *source,
+                                           tensor_id *out_results, insitu_diag *diag);
+MUST_CHECK insitu_status network_copy_attrs(network *network, const layer_draft *draft, attr **out_attrs);
 /* An element of an index tensor's bytes: i64, or i32. */
 int64_t network_index_at(const uint8_t *data, dtype type, int64_t index);
 /* The condition holds whenever the network runs: nothing is added where it is proved or already there. A condition that
@@ -34,8 +59,8 @@ bool layer_takes_op(layer_kind kind, op_kind op);
 bool layer_parse_op(layer_kind kind, const char *name, op_kind *out);
 /* ---- definitions and their order (network_edit.c) ---- */
 /* The layer's only result becomes that of another layer; its dtype stays. */
-MUST_CHECK insitu_status network_redefine(network *network, layer_id id, layer_kind kind, const tensor_id *operands,
-                                          uint32_t operand_count, const attr *attrs, insitu_diag *diag);
+MUST_CHECK insitu_status network_redefine(network *network, layer_id id, const layer_draft *draft,
+                                          const tensor_id *operands, uint32_t operand_count, insitu_diag *diag);
 /* Layers added at the end, from order[first_added] on, come to stand before order[position]. */
 void network_move_added(network *network, uint32_t first_added, uint32_t position);
 /* At the end of the order; named after another layer. */

@@ -48,8 +48,7 @@ MUST_CHECK insitu_status infer_strided_shape(const infer_call *call, shape *out)
 /* Sizes of x[indices], from the attribute dims and the index operands, which begin at operand first. */
 MUST_CHECK insitu_status infer_index_shape(const infer_call *call, uint32_t first, shape *out);
 
-#define LAYER(id, name, min_operands, max_operands, results, traits)                                                   \
-    MUST_CHECK insitu_status infer_##id(const infer_call *call);
+#define LAYER(id, ...) MUST_CHECK insitu_status infer_##id(const infer_call *call);
 #include "core/layers.def"
 #undef LAYER
 

@@ -330,13 +330,14 @@ static insitu_status parse_attrs(parser *p, layer_kind kind, attr *attrs) {
 }
 
 /* "%a: f32[2], %b: i64[2] =" before a layer */
-static insitu_status parse_results(parser *p, const char *names[2], inferred types[2], uint32_t *out_count) {
+static insitu_status parse_results(parser *p, const char *names[MAX_RESULTS], inferred types[MAX_RESULTS],
+                                   uint32_t *out_count) {
     *out_count = 0;
     skip_blanks(p);
     if (*p->at != '%') return INSITU_OK;
     do {
         tensor_type type;
-        if (*out_count == 2) return expected(p, "at most two results");
+        if (*out_count == MAX_RESULTS) return expected(p, "no more results than a layer has");
         TRY(parse_name(p, &names[*out_count]));
         if (map_find(&p->network->names, names[*out_count]) != NONE) return expected(p, "a new name");
         TRY(need(p, ":"));
@@ -361,17 +362,17 @@ static insitu_status parse_operands(parser *p, tensor_id **out_operands, uint32_
 }
 
 static insitu_status parse_layer(parser *p) {
-    const char *names[2] = {"", ""}, *kind_name, *layer_name = "";
-    inferred types[2];
-    tensor_id *operands, results[2];
+    const char *names[MAX_RESULTS] = {""}, *kind_name, *layer_name = "";
+    inferred types[MAX_RESULTS];
+    tensor_id *operands, results[MAX_RESULTS];
     uint32_t operand_count, result_count;
     layer_kind kind;
-    attr attrs[ATTR_ID_COUNT];
     TRY(parse_results(p, names, types, &result_count));
     TRY(parse_word(p, &kind_name));
     if (!layer_parse_kind(kind_name, &kind)) return expected(p, "a layer kind");
     TRY(parse_operands(p, &operands, &operand_count));
-    TRY(parse_attrs(p, kind, attrs));
+    layer_draft draft = draft_of(kind);
+    TRY(parse_attrs(p, kind, draft.attrs));
     if (take(p, "@")) TRY(parse_string(p, &layer_name));
     const char *source = "";
     if (take(p, "#")) {
@@ -381,7 +382,7 @@ static insitu_status parse_layer(parser *p) {
         p->at += size;
     }
     if (result_count != layer_info_of(kind)->results) return expected(p, "as many results as the layer has");
-    TRY(network_add_layer(p->network, kind, operands, operand_count, attrs, names[0], source, results, p->diag));
+    TRY(network_add_layer(p->network, &draft, operands, operand_count, names[0], source, results, p->diag));
     layer *added = network_layer_of(p->network, (layer_id){p->network->layer_count - 1});
     if (layer_name[0] || !result_count) added->name = layer_name;
     for (uint32_t i = 0; i < result_count; i++) {

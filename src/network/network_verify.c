@@ -148,7 +148,7 @@ static void check_rows(checker *c) {
 static void check_types(checker *c, const layer *layer) {
     insitu_diag diag;
     insitu_diag_init(&diag);
-    inferred types[2];
+    inferred types[MAX_RESULTS];
     if (network_infer(c->network, layer->kind, layer->operands, layer->operand_count, layer->attrs, types, &diag) !=
         INSITU_OK) {
         fault(c, "%s: %s", layer->name, diag.message);

@@ -2,14 +2,6 @@
  * constant sizes, (b,h,s,d) or (b,s,h,d), from one position or from one for each batch row. */
 #include "network/network_int.h"
 
-static bool has_constant_sizes(const network *network, tensor_id tensor) {
-    const shape *shape = &network_tensor_of(network, tensor)->shape;
-    int64_t size;
-    for (uint32_t i = 0; i < shape->rank; i++)
-        if (!sym_constant(&network->symbols, shape->sizes[i], &size)) return false;
-    return true;
-}
-
 static bool is_sequence_axis(int64_t dim) { return dim == 1 || dim == 2; }
 
 /* The one dimension along which the rows of a write follow one another, of those that are not `batch`'s; NONE: each has one
@@ -62,7 +54,8 @@ static bool is_indexed_write(const network *network, const layer *layer, int64_t
 update_kind network_update_kind(const network *network, tensor_id start, tensor_id next) {
     const network_tensor *cache = network_tensor_of(network, start), *value = network_tensor_of(network, next);
     int64_t batch;
-    if (cache->shape.rank != 4 || !has_constant_sizes(network, start) || value->role != TENSOR_RESULT)
+    if (cache->shape.rank != 4 || !shape_constant(&network->symbols, &network_tensor_of(network, start)->shape, NULL) ||
+        value->role != TENSOR_RESULT)
         return UPDATE_USER;
     const layer *layer = network_layer_of(network, value->producer);
     if (layer->operand_count < 2 || layer->operands[0].index != start.index) return UPDATE_USER;

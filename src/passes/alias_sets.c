@@ -95,8 +95,7 @@ static insitu_status check_known(alias_sets *sets, uint32_t index) {
 /* ---- views ---- */
 
 static bool step_same(const view_step *a, const view_step *b) {
-    if (strcmp(a->target, b->target) != 0 || a->arg_count != b->arg_count || a->type.dtype != b->type.dtype)
-        return false;
+    if (a->schema != b->schema || a->arg_count != b->arg_count || a->type.dtype != b->type.dtype) return false;
     for (uint32_t i = 1; i < a->arg_count; i++)
         if (!arg_same(&a->args[i], &b->args[i])) return false;
     return true;
@@ -142,12 +141,12 @@ static insitu_status derive(alias_sets *sets, uint32_t index, value_id content, 
     graph *graph = sets->graph;
     const view_step step = sets->views[index].step;
     char stem[64];
-    target_stem(step.target, stem, sizeof(stem));
-    if (strcmp(step.target, "aten.as_strided.default") == 0)
+    target_stem(step.schema->target, stem, sizeof(stem));
+    if (operator_facts_of(step.schema)->reads == READS_LAYOUT)
         TRY(alias_with_layout(sets, sets->views[index].parent, &content));
     if (wanted.index == NONE) TRY(graph_add_tensor(graph, stem, &step.type, &wanted));
     node_id node;
-    TRY(graph_add_node(graph, step.target, &wanted, 1, source, &node));
+    TRY(graph_add_node(graph, step.schema->target, &wanted, 1, source, &node));
     graph_node *made = graph_node_of(graph, node);
     if (made->arg_count != step.arg_count) return INSITU_INTERNAL;
     TRY(arena_array(graph_arena(graph), step.arg_count, sizeof(graph_arg), &made->args));
@@ -188,7 +187,7 @@ insitu_status alias_write(alias_sets *sets, uint32_t view, value_id value, const
         value_id before = NO_VALUE;
         if (view_inverse_needs_parent(&step)) {
             TRY(alias_read(sets, parent, NO_VALUE, writer->source, &before));
-            if (strcmp(step.target, "aten.as_strided.default") == 0) TRY(alias_with_layout(sets, parent, &before));
+            if (operator_facts_of(step.schema)->reads == READS_LAYOUT) TRY(alias_with_layout(sets, parent, &before));
         }
         inverse_request request = {
             .step = &step, .parent = &parent_type, .before = before, .value = value, .writer = writer};

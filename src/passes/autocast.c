@@ -1,5 +1,5 @@
 /* What an enabled autocast region does to the operators in it: it casts their tensors, each operator's by a rule
- * (autocast.def), as PyTorch does when the region runs. Only f64 tensors and those that are no floats are left alone.
+ * (graph/operators.def), as PyTorch does when the region runs. Only f64 tensors and those that are no floats are left alone.
  *
  *     in a region of bf16 on the CPU:
  *     %y: bf16[4] = aten.mv.default(%w, %x)
@@ -11,38 +11,10 @@
 
 #include <ctype.h>
 
-typedef enum cast_rule {
-    CAST_NONE,
-    CAST_LOW,
-    CAST_F32,
-    CAST_F32_DTYPE,
-    CAST_WIDEST,
-    CAST_WITHIN_LOW,
-    CAST_WITHIN_F32,
-    CAST_F32_PAD,
-    CAST_EINSUM
-} cast_rule;
-
-typedef struct cast_row {
-    const char *target;
-    cast_rule on_cpu, on_cuda;
-} cast_row;
-
-static const cast_row rows[] = {
-#define AUTOCAST(target, on_cpu, on_cuda) {target, CAST_##on_cpu, CAST_##on_cuda},
-#include "passes/autocast.def"
-#undef AUTOCAST
-};
-
-static int compare_target(const void *key, const void *row) { return strcmp(key, ((const cast_row *)row)->target); }
-
-static cast_rule rule_of(const graph *graph, const char *target) {
-    const cast_row *row = bsearch(target, rows, COUNT_OF(rows), sizeof(rows[0]), compare_target);
-    if (!row) return CAST_NONE;
-    return graph->root->device == GRAPH_ON_CUDA ? row->on_cuda : row->on_cpu;
+static cast_rule rule_of(const graph *graph, const graph_node *node) {
+    const operator_facts *facts = facts_of(node);
+    return (cast_rule)(graph->root->device == GRAPH_ON_CUDA ? facts->cast_cuda : facts->cast_cpu);
 }
-
-const char *autocast_row(uint32_t index) { return index < COUNT_OF(rows) ? rows[index].target : NULL; }
 
 insitu_status autocast_enter(graph *graph, const graph_node *region, insitu_diag *diag, autocast *state) {
     const graph_arg *device = &region->args[0], *low = &region->args[1];
@@ -186,7 +158,7 @@ insitu_status autocast_operands(graph *graph, node_id id, const autocast *state,
     graph_arg *args = node->args; /* stays where it is while casts are made; the node doesn't */
     uint32_t count = node->arg_count;
     caster caster = {.graph = graph, .source = node->source, .low = state->low, .target = DTYPE_F32, .diag = diag};
-    switch (rule_of(graph, node->target)) {
+    switch (rule_of(graph, node)) {
     case CAST_NONE: return INSITU_OK;
     case CAST_LOW: caster.target = state->low; return for_operands(&caster, args, count, cast);
     case CAST_F32: return for_operands(&caster, args, count, cast);

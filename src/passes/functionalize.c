@@ -83,7 +83,7 @@ static insitu_status name_object(functionalizer *state, value_id value, value_id
 
 /* as_strided looks at the storage, whatever view it is called on: its parent is the base. */
 static insitu_status rebase_strided(functionalizer *state, const graph_node *node, view_step *step, uint32_t *parent) {
-    if (strcmp(step->target, "aten.as_strided.default") != 0) return INSITU_OK;
+    if (operator_facts_of(step->schema)->reads != READS_LAYOUT) return INSITU_OK;
     const view *from = &state->sets.views[*parent];
     uint32_t root = state->sets.bases[from->base].root, position = schema_arg_index(node->schema, "storage_offset");
     if (from->step.type.dtype != state->sets.views[root].step.type.dtype)
@@ -152,15 +152,11 @@ static insitu_status make_functional_copy(functionalizer *state, const graph_nod
     return alias_add_base(&state->sets, node->results[0], content);
 }
 
-/* Functional operators that look at their first argument's memory. */
-static bool looks_at_memory(const graph_node *node) {
-    return target_is(node, "aten.as_strided_scatter.default") || target_is(node, "aten.as_strided_copy.default");
-}
-
 static insitu_status keep_node(functionalizer *state, node_id id) {
     const graph_node node = *graph_node_of(state->graph, id);
     value_id operand;
-    bool is_strided = looks_at_memory(&node) && view_operand(&node, 0, &operand) && is_tracked(state, operand);
+    bool is_strided =
+        facts_of(&node)->reads == READS_LAYOUT && view_operand(&node, 0, &operand) && is_tracked(state, operand);
     uint32_t view = is_strided ? alias_view_index(&state->sets, operand) : NONE;
     TRY(read_arguments(state, &node));
     if (is_strided) TRY(alias_with_layout(&state->sets, view, &node.args[0].value));
@@ -278,7 +274,7 @@ static insitu_status write_number(functionalizer *state, const graph_node *node,
 static insitu_status add_diagonal(functionalizer *state, const graph_node *node, uint32_t *view) {
     sym_pool *pool = state->graph->symbols;
     const tensor_type from = state->sets.views[*view].step.type;
-    view_step step = {.target = "aten.diagonal.default", .arg_count = 4, .type = from};
+    view_step step = {.schema = schema_find("aten.diagonal.default"), .arg_count = 4, .type = from};
     const uint32_t rest = from.shape.rank - 2;
     graph_arg *args;
     TRY(arena_array(graph_arena(state->graph), 4, sizeof(graph_arg), &args));

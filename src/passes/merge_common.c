@@ -68,7 +68,7 @@ static insitu_status find_states(merger *merger, arena *scratch) {
 /* Copies may differ in their layout alone, which as_strided sees. */
 static bool results_same(const graph *graph, const graph_node *a, const graph_node *b) {
     if (a->result_count != b->result_count) return false;
-    bool is_copy = target_is(a, "aten.clone.default") || target_is(a, "aten._to_copy.default");
+    bool is_copy = facts_of(a)->noop == NOOP_COPY;
     for (uint32_t i = 0; i < a->result_count; i++) {
         const tensor_type *x = &graph_value_of(graph, a->results[i])->type,
                           *y = &graph_value_of(graph, b->results[i])->type;
@@ -79,7 +79,7 @@ static bool results_same(const graph *graph, const graph_node *a, const graph_no
 }
 
 static bool nodes_same(const graph *graph, const graph_node *a, const graph_node *b) {
-    if (a->arg_count != b->arg_count || strcmp(a->target, b->target) != 0 || !results_same(graph, a, b)) return false;
+    if (a->arg_count != b->arg_count || a->schema != b->schema || !results_same(graph, a, b)) return false;
     for (uint32_t i = 0; i < a->arg_count; i++)
         if (!arg_same(&a->args[i], &b->args[i])) return false;
     return true;

@@ -12,8 +12,7 @@ static const graph_weight *weight_of(const graph *graph, const graph_input *inpu
 }
 
 static bool same_stored(const graph_weight *a, const graph_weight *b) {
-    return a && b && a->record != NONE && a->record == b->record && a->type.dtype == b->type.dtype &&
-           shape_same(&a->type.shape, &b->type.shape) && type_same_layout(&a->type, &b->type);
+    return a && b && a->record != NONE && a->record == b->record && type_same(&a->type, &b->type);
 }
 
 uint32_t stored_first_name(const graph *graph, uint32_t index) {

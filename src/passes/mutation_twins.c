@@ -8,68 +8,9 @@
  *     aten.batch_norm.default in training     aten._native_batch_norm_legit_functional.default: writes its running
  *                                             statistics although its schema doesn't say so
  *
- * Which arguments are written is the schema's word, save for the last row. */
+ * Which arguments are written is the schema's word, save for the last row; which operators do otherwise than the first two
+ * is a fact of graph/operators.def. */
 #include "passes/passes_int.h"
-
-/* Statistics that a normalisation updates in training mode, unmarked in its schema or marked. */
-static const struct {
-    const char *target, *training, *twin; /* twin NULL: none is known */
-} statistics[] = {
-    {"aten.batch_norm.default", "training", "aten._native_batch_norm_legit_functional.default"},
-    {"aten.native_batch_norm.default", "training", "aten._native_batch_norm_legit_functional.default"},
-    {"aten._native_batch_norm_legit.default", "training", "aten._native_batch_norm_legit_functional.default"},
-    {"aten.cudnn_batch_norm.default", "training", NULL},
-    {"aten.miopen_batch_norm.default", "training", NULL},
-    {"aten._batch_norm_impl_index.default", "training", NULL},
-    {"aten._batch_norm_with_update.default", NULL, NULL},
-    {"aten.instance_norm.default", "use_input_stats", NULL},
-};
-
-static const char *const metadata_stems[] = {"t_",        "transpose_", "squeeze_",   "unsqueeze_",
-                                             "swapaxes_", "swapdims_",  "as_strided_"};
-static const char *const nothing_stems[] = {"detach_", "requires_grad_", "lift_"};
-static const char *const resizing_stems[] = {"resize_", "resize_as_", "_resize_output_", "set_", "set_data"};
-
-/* Operators whose result's dtype comes from all their tensors; written back, it is cast. */
-static const char *const promoting_stems[] = {
-    "add_",         "add",         "sub_",          "sub",          "subtract_", "subtract",     "mul_",
-    "mul",          "multiply_",   "multiply",      "div_",         "div",       "divide_",      "divide",
-    "true_divide_", "true_divide", "floor_divide_", "floor_divide", "pow_",      "pow",          "remainder_",
-    "remainder",    "fmod_",       "fmod",          "atan2_",       "atan2",     "arctan2_",     "arctan2",
-    "addcmul_",     "addcmul",     "addcdiv_",      "addcdiv",      "clamp_",    "clamp",        "clamp_min_",
-    "clamp_min",    "clamp_max_",  "clamp_max",     "clip_",        "clip",      "bitwise_and_", "bitwise_and",
-    "bitwise_or_",  "bitwise_or",  "bitwise_xor_",  "bitwise_xor",  "__iand__",  "__ior__",      "__ixor__",
-    "hypot_",       "hypot",       "copysign_",     "copysign",     "xlogy_",    "xlogy",        "gcd_",
-    "gcd",          "lcm_",        "lcm",           "maximum",      "minimum",   "fmax",         "fmin",
-    "nextafter_",   "nextafter",   "logaddexp",     "logaddexp2"};
-
-/* Operators whose result is bool whatever they compare. */
-static const char *const comparing_stems[] = {"eq_",           "eq",
-                                              "ne_",           "ne",
-                                              "lt_",           "lt",
-                                              "le_",           "le",
-                                              "gt_",           "gt",
-                                              "ge_",           "ge",
-                                              "equal_",        "not_equal_",
-                                              "not_equal",     "less_",
-                                              "less",          "less_equal_",
-                                              "less_equal",    "greater_",
-                                              "greater",       "greater_equal_",
-                                              "greater_equal", "logical_and_",
-                                              "logical_and",   "logical_or_",
-                                              "logical_or",    "logical_xor_",
-                                              "logical_xor",   "logical_not_",
-                                              "logical_not",   "isnan",
-                                              "isinf",         "isfinite"};
-
-/* Operators that add up integers in i64, unless a dtype is given. */
-static const char *const widening_stems[] = {"cumsum_", "cumprod_"};
-
-static bool stem_in(const char *stem, const char *const *stems, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(stem, stems[i]) == 0) return true;
-    return false;
-}
 
 /* The operator that the in-place one is named after, "aten.add." of "aten.add_.Tensor"; of an out= one its own name. */
 static bool twin_prefix(const op_schema *schema, char *prefix, size_t size) {
@@ -127,8 +68,8 @@ const op_schema *functional_twin(const op_schema *schema) {
     const op_schema *twin = schema_find(same);
     if (twin && !twin->writes && takes_the_same(schema, twin)) return twin;
     const size_t length = strlen(prefix);
-    for (uint32_t i = 0; (twin = schema_row(i)) != NULL; i++)
-        if (!twin->writes && strncmp(twin->target, prefix, length) == 0 && takes_the_same(schema, twin)) return twin;
+    for (uint32_t i = schema_first(prefix); (twin = schema_row(i)) && strncmp(twin->target, prefix, length) == 0; i++)
+        if (!twin->writes && takes_the_same(schema, twin)) return twin;
     return NULL;
 }
 
@@ -139,13 +80,14 @@ graph_arg twin_argument(const graph_node *node, const schema_arg *taken) {
 
 static mutation refused(const char *why) { return (mutation){.kind = MUTATION_REFUSED, .why = why}; }
 
-static mutation statistics_of(const graph *graph, const graph_node *node, size_t row) {
+static mutation statistics_of(const graph *graph, const graph_node *node) {
     const graph_arg *mean = graph_arg_of(graph, node, "running_mean");
     const graph_arg *variance = graph_arg_of(graph, node, "running_var");
-    bool is_training =
-        !statistics[row].training || arg_bool(graph, graph_arg_of(graph, node, statistics[row].training), true);
+    const graph_arg *training = graph_arg_of(graph, node, "training");
+    if (!training) training = graph_arg_of(graph, node, "use_input_stats");
+    bool is_training = !training || arg_bool(graph, training, true);
     if (!is_training || arg_is_none(mean) || arg_is_none(variance)) return (mutation){.kind = MUTATION_NONE};
-    const op_schema *twin = statistics[row].twin ? schema_find(statistics[row].twin) : NULL;
+    const op_schema *twin = operator_other(facts_of(node));
     if (!twin) return refused("updates its running statistics, which is not handled for this operator");
     return (mutation){
         .kind = MUTATION_HIDDEN,
@@ -176,34 +118,38 @@ static bool resizes(const graph *graph, const graph_node *node) {
 }
 
 mutation mutation_of(const graph *graph, const graph_node *node) {
-    if (!node->schema) return (mutation){.kind = MUTATION_NONE};
-    for (size_t i = 0; i < COUNT_OF(statistics); i++)
-        if (target_is(node, statistics[i].target)) return statistics_of(graph, node, i);
-    if (!node->schema->writes) return (mutation){.kind = MUTATION_NONE};
-    if (target_is(node, "aten.copy_.default")) return (mutation){.kind = MUTATION_COPY};
-    if (target_is(node, "aten.fill_diagonal_.default")) return (mutation){.kind = MUTATION_DIAGONAL};
-    char stem[64];
-    target_stem(node->target, stem, sizeof(stem));
-    if (stem_in(stem, nothing_stems, COUNT_OF(nothing_stems))) return (mutation){.kind = MUTATION_NOTHING};
-    if (stem_in(stem, resizing_stems, COUNT_OF(resizing_stems))) {
-        bool is_plain = strncmp(stem, "resize_", 7) == 0 && !resizes(graph, node);
-        return is_plain ? (mutation){.kind = MUTATION_NOTHING} : refused("gives its argument other memory or sizes");
-    }
+    const write_kind write = (write_kind)facts_of(node)->write;
+    if (write == WRITE_STATISTICS) return statistics_of(graph, node);
+    if (!node->schema || !node->schema->writes) return (mutation){.kind = MUTATION_NONE};
     const op_schema *twin = functional_twin(node->schema);
-    if (stem_in(stem, metadata_stems, COUNT_OF(metadata_stems)))
+    switch (write) {
+    case WRITE_COPY: return (mutation){.kind = MUTATION_COPY};
+    case WRITE_DIAGONAL: return (mutation){.kind = MUTATION_DIAGONAL};
+    case WRITE_NOTHING: return (mutation){.kind = MUTATION_NOTHING};
+    case WRITE_RESIZED:
+        if (!resizes(graph, node)) return (mutation){.kind = MUTATION_NOTHING};
+        return refused("gives its argument other memory or sizes");
+    case WRITE_MEMORY: return refused("gives its argument other memory or sizes");
+    case WRITE_VIEW:
         return twin ? (mutation){.kind = MUTATION_METADATA, .twin = twin} : refused("changes its argument's view");
+    case WRITE_STATISTICS:
+    case WRITE_BY_SCHEMA: break;
+    }
     return twin_mutation(node, twin);
 }
 
 dtype mutation_result_dtype(const graph *graph, const graph_node *node, const mutation *mutation, dtype written) {
-    char stem[64];
-    target_stem(node->target, stem, sizeof(stem));
-    if (stem_in(stem, comparing_stems, COUNT_OF(comparing_stems))) return DTYPE_BOOL;
-    if (stem_in(stem, widening_stems, COUNT_OF(widening_stems)) && dtype_is_integral(written)) {
+    const bool is_in_place = node->schema->args[0].flags & SCHEMA_WRITES;
+    switch ((result_rule)operator_facts_of(mutation->twin)->result) {
+    case RESULT_BOOL: return DTYPE_BOOL;
+    case RESULT_WIDENED: {
+        if (!is_in_place || !dtype_is_integral(written)) return written; /* an out argument decides itself */
         const graph_arg *given = graph_arg_of(graph, node, "dtype");
         return given && given->kind == ARG_DTYPE ? given->dtype : DTYPE_I64;
     }
-    if (mutation->kind != MUTATION_TWIN || !stem_in(stem, promoting_stems, COUNT_OF(promoting_stems))) return written;
+    case RESULT_BY_WRITTEN: return written;
+    case RESULT_PROMOTED: break;
+    }
     dtype types[8];
     operand_class classes[8];
     uint32_t count = 0;

@@ -69,27 +69,10 @@ bool type_same_layout(const tensor_type *a, const tensor_type *b) {
     return true;
 }
 
-/* Operators whose results differ from call to call; a trailing '*' matches any ending of the stem. */
-static const char *const random_stems[] = {"empty*",          "new_empty*",  "rand*",          "bernoulli*", "normal*",
-                                           "uniform*",        "multinomial", "exponential*",   "geometric*", "cauchy*",
-                                           "log_normal*",     "poisson*",    "native_dropout", "rrelu*",     "binomial",
-                                           "_standard_gamma", "resize*"};
-/* Operators that draw random numbers when their argument train is true. */
-static const char *const dropout_stems[] = {"dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"};
-
-static bool stem_matches(const char *stem, const char *pattern) {
-    size_t length = strlen(pattern);
-    if (pattern[length - 1] == '*') return strncmp(stem, pattern, length - 1) == 0;
-    return strcmp(stem, pattern) == 0;
-}
-
 bool node_is_random(const graph *graph, const graph_node *node) {
-    char stem[64];
-    target_stem(node->target, stem, sizeof(stem));
-    for (size_t i = 0; i < COUNT_OF(random_stems); i++)
-        if (stem_matches(stem, random_stems[i])) return true;
-    for (size_t i = 0; i < COUNT_OF(dropout_stems); i++)
-        if (strcmp(stem, dropout_stems[i]) == 0) return arg_bool(graph, graph_arg_of(graph, node, "train"), true);
+    const effect_kind effect = (effect_kind)facts_of(node)->effect;
+    if (effect == EFFECT_RANDOM) return true;
+    if (effect == EFFECT_DROPOUT) return arg_bool(graph, graph_arg_of(graph, node, "train"), true);
     const graph_arg *probability = graph_arg_of(graph, node, "dropout_p");
     double p = 0;
     if (!probability || probability->kind != ARG_SYM) return false;
@@ -113,13 +96,9 @@ static bool has_mask(const graph *graph, const graph_arg *arg) {
 }
 
 bool node_reads_number(const graph *graph, const graph_node *node) {
-    static const char *const readers[] = {
-        "aten.item.default",  "aten._local_scalar_dense.default", "aten.nonzero.default",      "aten.argwhere.default",
-        "aten.where.default", "aten.nonzero_numpy.default",       "aten.masked_select.default"};
-    for (size_t i = 0; i < COUNT_OF(readers); i++)
-        if (target_is(node, readers[i])) return true;
-    const graph_arg *indices = target_is(node, "aten.index.Tensor") ? graph_arg_of(graph, node, "indices") : NULL;
-    return indices && has_mask(graph, indices);
+    const reads_kind reads = (reads_kind)facts_of(node)->reads;
+    const graph_arg *indices = reads == READS_MASK ? graph_arg_of(graph, node, "indices") : NULL;
+    return reads == READS_NUMBER || (indices && has_mask(graph, indices));
 }
 
 insitu_status for_each_subgraph(graph *graph, uint32_t depth, pass_context *context, subgraph_fn work,

@@ -62,11 +62,10 @@ typedef struct autocast { /* what holds where a node stands */
 MUST_CHECK insitu_status autocast_enter(graph *graph, const graph_node *region, insitu_diag *diag, autocast *state);
 /* Casts the operands of a node that isn't in the order yet; an operator that can't be followed is refused. */
 MUST_CHECK insitu_status autocast_operands(graph *graph, node_id node, const autocast *state, insitu_diag *diag);
-/* Operators with a rule, sorted; NULL past the last. For tests of the table. */
-const char *autocast_row(uint32_t index);
 
 /* ---- facts about nodes (node_facts.c) ---- */
 bool target_is(const graph_node *node, const char *target);
+static inline const operator_facts *facts_of(const graph_node *node) { return operator_facts_of(node->schema); }
 /* The operator's name without namespace and overload ("slice" of "aten.slice.Tensor"), written to buffer. */
 void target_stem(const char *target, char *buffer, size_t size);
 bool arg_same(const graph_arg *a, const graph_arg *b);
@@ -89,8 +88,8 @@ MUST_CHECK insitu_status for_each_subgraph(graph *graph, uint32_t depth, pass_co
 
 /* ---- views (view_steps.c): what a node's results are to its first argument ---- */
 typedef struct view_step { /* one operator that makes a view of its first argument */
-    const char *target;
-    const graph_arg *args; /* by the target's schema; the first is not read */
+    const op_schema *schema;
+    const graph_arg *args; /* by the schema; the first is not read */
     uint32_t arg_count;
     tensor_type type; /* of the view */
 } view_step;

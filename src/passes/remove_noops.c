@@ -21,14 +21,9 @@ typedef struct noops {
     bitset strided; /* operands of as_strided */
 } noops;
 
-static bool is_copy(const graph_node *node) {
-    return target_is(node, "aten.clone.default") || target_is(node, "aten._to_copy.default");
-}
+static bool is_copy(const graph_node *node) { return facts_of(node)->noop == NOOP_COPY; }
 
-static bool is_alias(const graph_node *node) {
-    return target_is(node, "aten.alias.default") || target_is(node, "aten.detach.default") ||
-           target_is(node, "aten.lift_fresh.default");
-}
+static bool is_alias(const graph_node *node) { return facts_of(node)->noop == NOOP_ALIAS; }
 
 /* Operators whose result looks at its first argument. */
 static bool is_view(const graph_node *node) {
@@ -38,10 +33,7 @@ static bool is_view(const graph_node *node) {
     return result->alias && !(result->flags & SCHEMA_WRITES) && node->schema->args[0].alias == result->alias;
 }
 
-static bool is_strided(const graph_node *node) {
-    return target_is(node, "aten.as_strided.default") || target_is(node, "aten.as_strided_copy.default") ||
-           target_is(node, "aten.as_strided_scatter.default");
-}
+static bool is_strided(const graph_node *node) { return facts_of(node)->reads == READS_LAYOUT; }
 
 static void mark(void *user, value_id *value) { bitset_add(user, value->index); }
 
@@ -115,32 +107,22 @@ static bool transposes_nothing(const graph *graph, const graph_node *node) {
            wrap_dim(dim1, rank, &b) && a == b;
 }
 
-/* Views that with the operand's own sizes are the operand. */
-static const char *const plain_views[] = {"aten.view.default",   "aten._unsafe_view.default", "aten.reshape.default",
-                                          "aten.expand.default", "aten.slice.Tensor",         "aten.squeeze.default",
-                                          "aten.squeeze.dim",    "aten.squeeze.dims"};
-
 static bool view_changes_nothing(const graph *graph, const graph_node *node, value_id operand) {
     const tensor_type *from = &graph_value_of(graph, operand)->type;
     const tensor_type *to = &graph_value_of(graph, node->results[0])->type;
     if (from->dtype != to->dtype || !shape_same(&from->shape, &to->shape)) return false;
-    for (size_t i = 0; i < COUNT_OF(plain_views); i++)
-        if (target_is(node, plain_views[i])) return true;
-    if (target_is(node, "aten.permute.default")) return permutes_nothing(graph, node);
-    if (target_is(node, "aten.transpose.int")) return transposes_nothing(graph, node);
-    return target_is(node, "aten.t.default") && to->shape.rank < 2;
+    switch (facts_of(node)->noop) {
+    case NOOP_SAME_SIZES:
+    case NOOP_RESHAPE: return true;
+    case NOOP_PERMUTE: return permutes_nothing(graph, node);
+    case NOOP_TRANSPOSE: return transposes_nothing(graph, node);
+    case NOOP_T: return to->shape.rank < 2;
+    default: return false;
+    }
 }
 
-/* Operators that keep the elements' row-major order. */
-static const char *const reshapes[] = {"aten.view.default",     "aten._unsafe_view.default", "aten.reshape.default",
-                                       "aten.squeeze.default",  "aten.squeeze.dim",          "aten.squeeze.dims",
-                                       "aten.unsqueeze.default"};
-
-static bool is_reshape(const graph_node *node) {
-    for (size_t i = 0; i < COUNT_OF(reshapes); i++)
-        if (target_is(node, reshapes[i])) return true;
-    return false;
-}
+/* Keeps the elements' row-major order. */
+static bool is_reshape(const graph_node *node) { return facts_of(node)->noop == NOOP_RESHAPE; }
 
 /* A value with the node's sizes from which reshapes alone lead to the node, or NO_VALUE. */
 static value_id reshaped_back(const graph *graph, const graph_node *node) {
@@ -156,22 +138,13 @@ static value_id reshaped_back(const graph *graph, const graph_node *node) {
     return NO_VALUE;
 }
 
-static const struct {
-    const char *scatter, *view;
-} scatters[] = {
-    {"aten.slice_scatter.default", "aten.slice.Tensor"},
-    {"aten.select_scatter.default", "aten.select.int"},
-    {"aten.diagonal_scatter.default", "aten.diagonal.default"},
-    {"aten.as_strided_scatter.default", "aten.as_strided.default"},
-};
-
 /* Whether source is the view of operand that the scatter writes: the same operator with the same arguments. */
-static bool scatters_back(const graph *graph, const graph_node *node, const char *view, value_id operand,
+static bool scatters_back(const graph *graph, const graph_node *node, const op_schema *view, value_id operand,
                           value_id source) {
     node_id producer = graph_value_of(graph, source)->producer;
     if (producer.index == NONE) return false;
     const graph_node *looker = graph_node_of(graph, producer);
-    if (!target_is(looker, view) || looker->args[0].kind != ARG_VALUE || looker->args[0].value.index != operand.index)
+    if (looker->schema != view || looker->args[0].kind != ARG_VALUE || looker->args[0].value.index != operand.index)
         return false;
     for (uint32_t i = 1; i < looker->arg_count; i++) {
         const graph_arg *same = graph_arg_of(graph, node, looker->schema->args[i].name);
@@ -198,6 +171,20 @@ static bool asks_for_all(const graph *graph, const graph_node *scatter, const sh
     return false;
 }
 
+/* The scattered tensor itself, if its own part is put back; the source, if a slice's is all of it. */
+static value_id replacement_of_scatter(const graph *graph, const graph_node *node, value_id operand) {
+    const op_schema *view = operator_other(facts_of(node));
+    const value_id source = node->args[1].value;
+    const tensor_type *whole = &graph_value_of(graph, operand)->type, *part = &graph_value_of(graph, source)->type;
+    if (scatters_back(graph, node, view, operand, source)) return operand;
+    bool is_slice =
+        operator_facts_of(view)->noop == NOOP_SAME_SIZES; /* which with the operand's sizes shows all of it */
+    if (is_slice && whole->dtype == part->dtype && shape_same(&whole->shape, &part->shape) &&
+        asks_for_all(graph, node, &whole->shape))
+        return source;
+    return NO_VALUE;
+}
+
 /* What a node is replaced by, or NO_VALUE. */
 static value_id replacement_of(const noops *state, const graph_node *node) {
     const graph *graph = state->graph;
@@ -208,16 +195,8 @@ static value_id replacement_of(const noops *state, const graph_node *node) {
     if (is_copy(node)) return copy_changes_nothing(state, node, operand) ? operand : NO_VALUE;
     if (view_changes_nothing(graph, node, operand)) return operand;
     if (is_reshape(node)) return reshaped_back(graph, node);
-    for (size_t i = 0; i < COUNT_OF(scatters); i++) {
-        if (!target_is(node, scatters[i].scatter) || node->args[1].kind != ARG_VALUE) continue;
-        value_id source = node->args[1].value;
-        const tensor_type *whole = &graph_value_of(graph, operand)->type, *part = &graph_value_of(graph, source)->type;
-        if (scatters_back(graph, node, scatters[i].view, operand, source)) return operand;
-        if (i == 0 && whole->dtype == part->dtype && shape_same(&whole->shape, &part->shape) &&
-            asks_for_all(graph, node, &whole->shape))
-            return source;
-    }
-    return NO_VALUE;
+    if (facts_of(node)->noop != NOOP_SCATTER || node->args[1].kind != ARG_VALUE) return NO_VALUE;
+    return replacement_of_scatter(graph, node, operand);
 }
 
 static void follow(void *user, value_id *value) {

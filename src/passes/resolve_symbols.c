@@ -34,30 +34,6 @@ static const tensor_type *tensor_arg(const graph *graph, const graph_node *node)
     return value->kind == VALUE_TENSOR ? &value->type : NULL;
 }
 
-static const struct {
-    const char *target;
-    sym_op on_numbers, on_bools;
-} binary_operators[] = {
-    {"_operator.add", SYM_ADD, SYM_ADD},
-    {"_operator.mul", SYM_MUL, SYM_MUL},
-    {"_operator.floordiv", SYM_FLOORDIV, SYM_FLOORDIV},
-    {"_operator.mod", SYM_MOD, SYM_MOD},
-    {"_operator.pow", SYM_POW, SYM_POW},
-    {"_operator.truediv", SYM_TRUEDIV, SYM_TRUEDIV},
-    {"_operator.lshift", SYM_LSHIFT, SYM_LSHIFT},
-    {"_operator.rshift", SYM_RSHIFT, SYM_RSHIFT},
-    {"_operator.and_", SYM_BITAND, SYM_AND},
-    {"_operator.or_", SYM_BITOR, SYM_OR},
-    {"torch.sym_max", SYM_MAX, SYM_MAX},
-    {"torch.sym_min", SYM_MIN, SYM_MIN},
-    {"_operator.eq", SYM_EQ, SYM_EQ},
-    {"_operator.ne", SYM_NE, SYM_NE},
-    {"_operator.lt", SYM_LT, SYM_LT},
-    {"_operator.le", SYM_LE, SYM_LE},
-    {"_operator.gt", SYM_GT, SYM_GT},
-    {"_operator.ge", SYM_GE, SYM_GE},
-};
-
 typedef enum computed_kind {
     COMPUTED_FOREIGN, /* not such a node */
     COMPUTED_UNKNOWN, /* such a node, of which the recorded result is taken */
@@ -65,65 +41,61 @@ typedef enum computed_kind {
 } computed_kind;
 
 static computed_kind compute_binary(const graph *graph, const graph_node *node, sym *out) {
+    const operator_facts *facts = facts_of(node);
     sym args[2];
-    for (size_t i = 0; i < COUNT_OF(binary_operators); i++) {
-        if (!target_is(node, binary_operators[i].target)) continue;
-        if (!number_arg(graph, node, "a", &args[0]) || !number_arg(graph, node, "b", &args[1])) return COMPUTED_UNKNOWN;
-        sym_kind a = sym_kind_of(graph->symbols, args[0]), b = sym_kind_of(graph->symbols, args[1]);
-        bool is_bool = a == SYM_KIND_BOOL && b == SYM_KIND_BOOL;
-        if (a != b) return COMPUTED_UNKNOWN;
-        sym_op op = is_bool ? binary_operators[i].on_bools : binary_operators[i].on_numbers;
-        *out = sym_make(graph->symbols, op, args, 2);
-        return COMPUTED_KNOWN;
-    }
-    if (!target_is(node, "_operator.sub")) return COMPUTED_FOREIGN;
     if (!number_arg(graph, node, "a", &args[0]) || !number_arg(graph, node, "b", &args[1])) return COMPUTED_UNKNOWN;
-    if (sym_kind_of(graph->symbols, args[0]) != sym_kind_of(graph->symbols, args[1])) return COMPUTED_UNKNOWN;
-    *out = sym_sub(graph->symbols, args[0], args[1]);
+    sym_kind a = sym_kind_of(graph->symbols, args[0]), b = sym_kind_of(graph->symbols, args[1]);
+    if (a != b) return COMPUTED_UNKNOWN;
+    if (facts->number == NUMBER_SUB)
+        *out = sym_sub(graph->symbols, args[0], args[1]);
+    else
+        *out = sym_make(graph->symbols, (sym_op)(a == SYM_KIND_BOOL ? facts->op_bools : facts->op_numbers), args, 2);
     return COMPUTED_KNOWN;
 }
 
 static computed_kind compute_unary(const graph *graph, const graph_node *node, sym *out) {
     sym_pool *pool = graph->symbols;
+    const number_kind number = (number_kind)facts_of(node)->number;
     sym a;
-    static const char *const targets[] = {"_operator.neg", "_operator.pos",   "torch.sym_int", "torch.sym_float",
-                                          "torch.sym_not", "torch._sym_sqrt", "math.trunc",    "torch.sym_ite"};
-    bool is_known = false;
-    for (size_t i = 0; i < COUNT_OF(targets); i++) is_known = is_known || target_is(node, targets[i]);
-    if (!is_known) return COMPUTED_FOREIGN;
     if (!number_arg(graph, node, "a", &a) && !number_arg(graph, node, "x", &a)) return COMPUTED_UNKNOWN;
-    bool is_int = sym_kind_of(pool, a) == SYM_KIND_INT;
+    const sym_kind kind = sym_kind_of(pool, a);
+    if (kind != (number == NUMBER_NOT ? SYM_KIND_BOOL : SYM_KIND_INT)) return COMPUTED_UNKNOWN;
     *out = a;
-    if (target_is(node, "_operator.neg") && is_int)
-        *out = sym_sub(pool, sym_int(pool, 0), a);
-    else if (target_is(node, "torch.sym_float") && is_int)
-        *out = sym_make(pool, SYM_TOFLOAT, &a, 1);
-    else if (target_is(node, "torch.sym_not") && sym_kind_of(pool, a) == SYM_KIND_BOOL)
-        *out = sym_make(pool, SYM_NOT, &a, 1);
-    else if ((target_is(node, "_operator.pos") || target_is(node, "torch.sym_int") || target_is(node, "math.trunc")) &&
-             is_int)
-        *out = a;
-    else
-        return COMPUTED_UNKNOWN;
+    if (number == NUMBER_NEG) *out = sym_sub(pool, sym_int(pool, 0), a);
+    if (number == NUMBER_FLOAT) *out = sym_make(pool, SYM_TOFLOAT, &a, 1);
+    if (number == NUMBER_NOT) *out = sym_make(pool, SYM_NOT, &a, 1);
     return COMPUTED_KNOWN;
 }
 
 static computed_kind compute_size(const graph *graph, const graph_node *node, sym *out) {
     const tensor_type *type = tensor_arg(graph, node);
-    bool is_size = target_is(node, "aten.sym_size.int"), is_stride = target_is(node, "aten.sym_stride.int");
-    if (target_is(node, "aten.sym_storage_offset.default")) return COMPUTED_UNKNOWN;
-    if (target_is(node, "aten.sym_numel.default") && type) {
-        *out = shape_numel(graph->symbols, &type->shape);
-        return COMPUTED_KNOWN;
-    }
-    if (!is_size && !is_stride) return COMPUTED_FOREIGN;
     int64_t number;
     uint32_t dim;
-    bool fits = type && type->shape.rank && arg_constant(graph, graph_arg_of(graph, node, "dim"), &number) &&
-                wrap_dim(number, type->shape.rank, &dim);
-    if (!fits || is_stride) return COMPUTED_UNKNOWN; /* strides of values are not kept */
+    if (!type || !type->shape.rank || !arg_constant(graph, graph_arg_of(graph, node, "dim"), &number) ||
+        !wrap_dim(number, type->shape.rank, &dim))
+        return COMPUTED_UNKNOWN;
     *out = type->shape.sizes[dim];
     return COMPUTED_KNOWN;
+}
+
+static computed_kind compute(const graph *graph, const graph_node *node, sym *out) {
+    const tensor_type *type;
+    switch (facts_of(node)->number) {
+    case NUMBER_BINARY:
+    case NUMBER_SUB: return compute_binary(graph, node, out);
+    case NUMBER_NEG:
+    case NUMBER_SAME:
+    case NUMBER_FLOAT:
+    case NUMBER_NOT: return compute_unary(graph, node, out);
+    case NUMBER_SIZE: return compute_size(graph, node, out);
+    case NUMBER_NUMEL:
+        type = tensor_arg(graph, node);
+        if (!type) return COMPUTED_FOREIGN;
+        *out = shape_numel(graph->symbols, &type->shape);
+        return COMPUTED_KNOWN;
+    case NUMBER_RECORDED: return COMPUTED_UNKNOWN;
+    default: return COMPUTED_FOREIGN;
+    }
 }
 
 static bool contradicts(sym_pool *pool, sym recorded, sym computed) {
@@ -136,9 +108,7 @@ static bool contradicts(sym_pool *pool, sym recorded, sym computed) {
 static insitu_status resolve_number(const resolver *resolver, const graph_node *node, bool *out_drop) {
     const graph *graph = resolver->graph;
     sym computed = {0};
-    computed_kind kind = compute_size(graph, node, &computed);
-    if (kind == COMPUTED_FOREIGN) kind = compute_binary(graph, node, &computed);
-    if (kind == COMPUTED_FOREIGN) kind = compute_unary(graph, node, &computed);
+    computed_kind kind = compute(graph, node, &computed);
     *out_drop = kind != COMPUTED_FOREIGN;
     if (kind != COMPUTED_KNOWN || node->result_count != 1) return INSITU_OK;
     const graph_value *result = graph_value_of(graph, node->results[0]);
@@ -193,7 +163,7 @@ static insitu_status resolve_range(const resolver *resolver, const graph_node *n
     const graph_arg *size = graph_arg_of(resolver->graph, node, "size");
     int64_t low = INT64_MIN, high = INT64_MAX, number;
     char name[NODE_TEXT_SIZE];
-    bool is_size = !target_is(node, "aten.sym_constrain_range.default");
+    bool is_size = facts_of(node)->number == NUMBER_SIZE_RANGE;
     if (!arg_constant(resolver->graph, graph_arg_of(resolver->graph, node, "min"), &low) && is_size) low = 0;
     arg_constant(resolver->graph, graph_arg_of(resolver->graph, node, "max"), &high);
     if (!size || size->kind != ARG_SYM) return INSITU_OK;
@@ -237,12 +207,13 @@ static insitu_status resolve_metadata(const resolver *resolver, const graph_node
 
 static insitu_status resolve_node(const resolver *resolver, const graph_node *node, bool *out_drop) {
     *out_drop = true;
-    if (target_is(node, "aten._assert_scalar.default")) return resolve_assertion(resolver, node, out_drop);
-    if (target_is(node, "aten._assert_tensor_metadata.default")) return resolve_metadata(resolver, node);
-    if (target_is(node, "aten.sym_constrain_range.default") ||
-        target_is(node, "aten.sym_constrain_range_for_size.default"))
-        return resolve_range(resolver, node);
-    return resolve_number(resolver, node, out_drop);
+    switch (facts_of(node)->number) {
+    case NUMBER_ASSERT: return resolve_assertion(resolver, node, out_drop);
+    case NUMBER_METADATA: return resolve_metadata(resolver, node);
+    case NUMBER_RANGE:
+    case NUMBER_SIZE_RANGE: return resolve_range(resolver, node);
+    default: return resolve_number(resolver, node, out_drop);
+    }
 }
 
 /* ---- the walk ---- */

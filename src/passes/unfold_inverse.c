@@ -17,7 +17,7 @@ typedef struct unfolding {
 } unfolding;
 
 static insitu_status refuse_view(const unfolding *work, const char *why) {
-    return refuse(work->diag, "writes through a view made by %s, %s", work->request->step->target, why);
+    return refuse(work->diag, "writes through a view made by %s, %s", work->request->step->schema->target, why);
 }
 
 /* A node on value whose result is dense and has those sizes. */

@@ -133,7 +133,7 @@ insitu_status pass_use_equalities(pass_context *context, bool *out_changed) {
     find_symbols(&e);
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const graph_node *node = graph_node_of(graph, graph->order[i]);
-        if (!target_is(node, "aten._assert_scalar.default")) continue;
+        if (facts_of(node)->number != NUMBER_ASSERT) continue;
         const graph_arg *condition = graph_arg_of(graph, node, "self");
         if (!condition || condition->kind != ARG_SYM || !choose(&e, condition->sym)) continue;
         replace_in(&e, graph);

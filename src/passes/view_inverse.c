@@ -13,13 +13,13 @@ typedef insitu_status (*inverse_fn)(graph *graph, const inverse_request *request
                                     value_id *out_value);
 
 static const graph_arg *step_arg(const view_step *step, const char *name) {
-    const op_schema *schema = schema_find(step->target);
+    const op_schema *schema = step->schema;
     uint32_t position = schema ? schema_arg_index(schema, name) : NONE;
     return position == NONE ? NULL : &step->args[position];
 }
 
 static insitu_status refuse_view(const inverse_request *request, insitu_diag *diag, const char *why) {
-    return refuse(diag, "writes through a view made by %s, %s", request->step->target, why);
+    return refuse(diag, "writes through a view made by %s, %s", request->step->schema->target, why);
 }
 
 /* A scatter with the step's own arguments, by name. */
@@ -160,7 +160,7 @@ static insitu_status inverse_as_real(graph *graph, const inverse_request *reques
 /* conj and neg undo themselves. */
 static insitu_status inverse_again(graph *graph, const inverse_request *request, insitu_diag *diag,
                                    value_id *out_value) {
-    return emit_back(graph, request, request->step->target, NULL, 0, diag, out_value);
+    return emit_back(graph, request, request->step->schema->target, NULL, 0, diag, out_value);
 }
 
 static insitu_status inverse_as_complex(graph *graph, const inverse_request *request, insitu_diag *diag,
@@ -169,42 +169,34 @@ static insitu_status inverse_as_complex(graph *graph, const inverse_request *req
 }
 
 static const struct {
-    const char *target;
     inverse_fn inverse;
     bool needs_parent;
-} inverses[] = {
-    {"aten.slice.Tensor", inverse_slice, true},
-    {"aten.select.int", inverse_select, true},
-    {"aten.diagonal.default", inverse_diagonal, true},
-    {"aten.as_strided.default", inverse_strided, true},
-    {"aten.transpose.int", inverse_transpose, false},
-    {"aten.t.default", inverse_t, false},
-    {"aten.permute.default", inverse_permute, false},
-    {"aten.unsqueeze.default", inverse_unsqueeze, false},
-    {"aten.squeeze.default", inverse_squeeze, false},
-    {"aten.squeeze.dim", inverse_squeeze, false},
-    {"aten.squeeze.dims", inverse_squeeze, false},
-    {"aten.view.default", inverse_view, false},
-    {"aten.expand.default", inverse_expand, false},
-    {"aten.view.dtype", inverse_view_dtype, false},
-    {"aten._conj.default", inverse_again, false},
-    {"aten.conj.default", inverse_again, false},
-    {"aten._neg_view.default", inverse_again, false},
-    {"aten.view_as_real.default", inverse_as_real, false},
-    {"aten.view_as_complex.default", inverse_as_complex, false},
-    {"aten.unfold.default", unfold_inverse, true},
+} inverses[INVERSE_COUNT] = {
+    [INVERSE_SLICE] = {inverse_slice, true},
+    [INVERSE_SELECT] = {inverse_select, true},
+    [INVERSE_DIAGONAL] = {inverse_diagonal, true},
+    [INVERSE_STRIDED] = {inverse_strided, true},
+    [INVERSE_TRANSPOSE] = {inverse_transpose, false},
+    [INVERSE_T] = {inverse_t, false},
+    [INVERSE_PERMUTE] = {inverse_permute, false},
+    [INVERSE_UNSQUEEZE] = {inverse_unsqueeze, false},
+    [INVERSE_SQUEEZE] = {inverse_squeeze, false},
+    [INVERSE_VIEW] = {inverse_view, false},
+    [INVERSE_EXPAND] = {inverse_expand, false},
+    [INVERSE_VIEW_DTYPE] = {inverse_view_dtype, false},
+    [INVERSE_AGAIN] = {inverse_again, false},
+    [INVERSE_AS_REAL] = {inverse_as_real, false},
+    [INVERSE_AS_COMPLEX] = {inverse_as_complex, false},
+    [INVERSE_UNFOLD] = {unfold_inverse, true},
 };
 
 bool view_inverse_needs_parent(const view_step *step) {
-    for (size_t i = 0; i < COUNT_OF(inverses); i++)
-        if (strcmp(step->target, inverses[i].target) == 0) return inverses[i].needs_parent;
-    return false;
+    return inverses[operator_facts_of(step->schema)->inverse].needs_parent;
 }
 
 insitu_status view_inverse(graph *graph, const inverse_request *request, insitu_diag *diag, value_id *out_value) {
     *out_value = NO_VALUE;
-    for (size_t i = 0; i < COUNT_OF(inverses); i++)
-        if (strcmp(request->step->target, inverses[i].target) == 0)
-            return inverses[i].inverse(graph, request, diag, out_value);
-    return refuse_view(request, diag, "which can be read and not written through");
+    const view_way way = (view_way)operator_facts_of(request->step->schema)->inverse;
+    if (way == INVERSE_NONE) return refuse_view(request, diag, "which can be read and not written through");
+    return inverses[way].inverse(graph, request, diag, out_value);
 }

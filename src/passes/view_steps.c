@@ -9,148 +9,12 @@
 
 #include "archive/archive.h" /* numbers of memory formats */
 
-typedef enum alias_rule {
-    RULE_FRESH,
-    RULE_SELF,    /* returns its argument */
-    RULE_ALIAS,   /* a new tensor object over the same view */
-    RULE_AS_IS,   /* a canonical view operator */
-    RULE_RESHAPE, /* a view if the strides allow one, else a copy */
-    RULE_VIEW,    /* always a view with other sizes */
-    RULE_EXPAND,
-    RULE_CONTIGUOUS,
-    RULE_CAST,      /* the argument itself if nothing changes */
-    RULE_CAST_COPY, /* always a copy */
-    RULE_CLONE,     /* a copy in another spelling */
-    RULE_DROPOUT,   /* the argument itself outside training */
-    RULE_MOVEDIM,
-    RULE_REVERSE,    /* all dimensions reversed */
-    RULE_SWAP_LAST,  /* the last two dimensions swapped */
-    RULE_SWAP_NAMED, /* two dimensions swapped */
-    RULE_NARROW,
-    RULE_PARTS,        /* result k is a slice along dim */
-    RULE_PARTS_ACROSS, /* hsplit: along dimension 1, of a vector 0 */
-    RULE_PARTS_DOWN,   /* vsplit: along dimension 0 */
-    RULE_PARTS_DEEP,   /* dsplit: along dimension 2 */
-    RULE_UNBIND,
-    RULE_REAL_PART,
-    RULE_IMAGINARY,
-    RULE_IF_REAL, /* an alias of a real tensor, else a view of its own kind */
-    RULE_DIAGONAL,
-    RULE_SAME_SIZES,   /* the argument itself if the sizes stay */
-    RULE_ITEMS_VIEW,   /* result k is item k of a list with other sizes */
-    RULE_ITEMS_EXPAND, /* ... expanded */
-    RULE_GRID,         /* ... along a dimension of its own */
-    RULE_LONE_ITEM,    /* may be a view of a list's only item */
-    RULE_UNKNOWN       /* may be a view */
-} alias_rule;
-
-static const struct {
-    const char *target;
-    alias_rule rule;
-} rules[] = {
-    {"aten.alias.default", RULE_ALIAS},
-    {"aten.detach.default", RULE_ALIAS},
-    {"aten.lift_fresh.default", RULE_SELF},
-    {"aten.lift.default", RULE_SELF},
-    {"aten.lift_fresh_copy.default", RULE_CLONE},
-    {"aten.alias_copy.default", RULE_CLONE},
-    {"aten.detach_copy.default", RULE_CLONE},
-    {"aten.positive.default", RULE_SELF},
-    {"aten.pin_memory.default", RULE_SELF},
-    {"aten.resolve_conj.default", RULE_IF_REAL},
-    {"aten.resolve_neg.default", RULE_IF_REAL},
-    {"aten.conj.default", RULE_IF_REAL},
-    {"aten._conj.default", RULE_IF_REAL},
-    {"aten.conj_physical.default", RULE_IF_REAL},
-    {"aten.real.default", RULE_REAL_PART},
-    {"aten.imag.default", RULE_IMAGINARY},
-    {"aten.dropout.default", RULE_DROPOUT},
-    {"aten.alpha_dropout.default", RULE_DROPOUT},
-    {"aten.feature_dropout.default", RULE_DROPOUT},
-    {"aten.feature_alpha_dropout.default", RULE_DROPOUT},
-    {"aten.view.default", RULE_VIEW},
-    {"aten.view_as.default", RULE_VIEW},
-    {"aten._unsafe_view.default", RULE_VIEW},
-    {"aten._reshape_alias.default", RULE_VIEW},
-    {"aten.unflatten.int", RULE_VIEW},
-    {"aten.reshape.default", RULE_RESHAPE},
-    {"aten.reshape_as.default", RULE_RESHAPE},
-    {"aten.flatten.using_ints", RULE_RESHAPE},
-    {"aten.ravel.default", RULE_RESHAPE},
-    {"aten.atleast_1d.default", RULE_VIEW},
-    {"aten.atleast_2d.default", RULE_VIEW},
-    {"aten.atleast_3d.default", RULE_VIEW},
-    {"aten.view_copy.default", RULE_RESHAPE},
-    {"aten._reshape_copy.default", RULE_RESHAPE},
-    {"aten.expand.default", RULE_EXPAND},
-    {"aten.expand_as.default", RULE_EXPAND},
-    {"aten.broadcast_to.default", RULE_EXPAND},
-    {"aten.contiguous.default", RULE_CONTIGUOUS},
-    {"aten.to.dtype", RULE_CAST},
-    {"aten.to.device", RULE_CAST},
-    {"aten.to.dtype_layout", RULE_CAST},
-    {"aten.to.other", RULE_CAST},
-    {"aten.type_as.default", RULE_CAST},
-    {"aten._to_copy.default", RULE_CAST_COPY},
-    {"aten.movedim.int", RULE_MOVEDIM},
-    {"aten.movedim.intlist", RULE_MOVEDIM},
-    {"aten.moveaxis.int", RULE_MOVEDIM},
-    {"aten.moveaxis.intlist", RULE_MOVEDIM},
-    {"aten.numpy_T.default", RULE_REVERSE},
-    {"aten.mT.default", RULE_SWAP_LAST},
-    {"aten.swapaxes.default", RULE_SWAP_NAMED},
-    {"aten.swapdims.default", RULE_SWAP_NAMED},
-    {"aten.narrow.default", RULE_NARROW},
-    {"aten.split.Tensor", RULE_PARTS},
-    {"aten.split.sizes", RULE_PARTS},
-    {"aten.split_with_sizes.default", RULE_PARTS},
-    {"aten.chunk.default", RULE_PARTS},
-    {"aten.tensor_split.sections", RULE_PARTS},
-    {"aten.tensor_split.indices", RULE_PARTS},
-    {"aten.unsafe_split.Tensor", RULE_PARTS},
-    {"aten.unsafe_split_with_sizes.default", RULE_PARTS},
-    {"aten.unsafe_chunk.default", RULE_PARTS},
-    {"aten.unbind.int", RULE_UNBIND},
-    {"aten.hsplit.int", RULE_PARTS_ACROSS},
-    {"aten.hsplit.array", RULE_PARTS_ACROSS},
-    {"aten.vsplit.int", RULE_PARTS_DOWN},
-    {"aten.vsplit.array", RULE_PARTS_DOWN},
-    {"aten.dsplit.int", RULE_PARTS_DEEP},
-    {"aten.dsplit.array", RULE_PARTS_DEEP},
-    {"aten.linalg_diagonal.default", RULE_DIAGONAL},
-    {"aten.sum_to_size.default", RULE_SAME_SIZES},
-    {"aten.to_dense.default", RULE_CAST},
-    {"aten.atleast_1d.Sequence", RULE_ITEMS_VIEW},
-    {"aten.atleast_2d.Sequence", RULE_ITEMS_VIEW},
-    {"aten.atleast_3d.Sequence", RULE_ITEMS_VIEW},
-    {"aten.broadcast_tensors.default", RULE_ITEMS_EXPAND},
-    {"aten.meshgrid.default", RULE_GRID},
-    {"aten.meshgrid.indexing", RULE_GRID},
-    {"aten.einsum.default", RULE_LONE_ITEM},
-    {"aten.cartesian_prod.default", RULE_LONE_ITEM},
-};
-
-/* Operators whose results may be views of what they read though their schemas don't say so, save those above. Found by
- * running every operator of PyTorch (scripts/make_unmarked_views.py). */
-static const char *const unmarked[] = {
-#define UNMARKED_VIEW(target) target,
-#include "passes/unmarked_views.def"
-#undef UNMARKED_VIEW
-};
-
-static bool is_unmarked_view(const graph_node *node) {
-    for (size_t i = 0; i < COUNT_OF(unmarked); i++)
-        if (target_is(node, unmarked[i])) return true;
-    return false;
-}
-
-/* Of an operator that the tables lack its schema tells: a result that aliases the first argument, and is no list, is a
+/* Of an operator whose row has no rule its schema tells: a result that aliases the first argument, and is no list, is a
  * view that the operator itself makes; of any other alias it is not known which part it is. */
 static alias_rule rule_of(const graph_node *node) {
     const op_schema *schema = node->schema;
-    for (size_t i = 0; i < COUNT_OF(rules); i++)
-        if (target_is(node, rules[i].target)) return rules[i].rule;
-    if (is_unmarked_view(node)) return RULE_UNKNOWN;
+    const alias_rule rule = (alias_rule)operator_facts_of(schema)->alias;
+    if (rule != RULE_BY_SCHEMA) return rule;
     if (!schema || schema->arg_count == 0) return RULE_FRESH;
     for (uint32_t i = 0; i < schema->return_count; i++) {
         const schema_return *result = &schema->returns[i];
@@ -196,7 +60,7 @@ static insitu_status add_step(graph *graph, alias_plan *plan, const char *target
     view_step *step = &plan->steps[plan->step_count++];
     const op_schema *schema = schema_find(target);
     plan->verdict = ALIAS_VIEW;
-    *step = (view_step){.target = target, .type = *type};
+    *step = (view_step){.schema = schema, .type = *type};
     if (!schema) return INSITU_INTERNAL;
     graph_arg *filled;
     TRY(arena_array(graph_arena(graph), schema->arg_count, sizeof(graph_arg), &filled));
@@ -411,7 +275,7 @@ static insitu_status plan_as_is(graph *graph, const graph_node *node, const tens
     (void)graph;
     plan->verdict = ALIAS_VIEW;
     plan->steps[plan->step_count++] =
-        (view_step){.target = node->target, .args = node->args, .arg_count = node->arg_count, .type = *type};
+        (view_step){.schema = node->schema, .args = node->args, .arg_count = node->arg_count, .type = *type};
     return INSITU_OK;
 }
 
@@ -465,6 +329,7 @@ insitu_status view_plan(graph *graph, const graph_node *node, uint32_t result, c
     alias_rule rule = rule_of(node);
     *out_plan = (alias_plan){.verdict = ALIAS_FRESH};
     switch (rule) {
+    case RULE_BY_SCHEMA:
     case RULE_FRESH: break;
     case RULE_SELF: out_plan->verdict = ALIAS_SELF; break;
     case RULE_ALIAS: out_plan->verdict = ALIAS_VIEW; break;

@@ -103,7 +103,5 @@ void strided_copy_bytes(size_t item_size, uint32_t rank, const int64_t *sizes, v
                         const int64_t *target_steps, const void *source, const int64_t *source_steps);
 /* Strides in bytes. */
 void byte_steps(dtype type, uint32_t rank, const int64_t *strides, int64_t *out_steps);
-/* Row-major strides; a dimension of size 0 counts as 1. */
-void dense_strides(uint32_t rank, const int64_t *sizes, int64_t *out_strides);
 
 #endif

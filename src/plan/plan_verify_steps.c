@@ -31,12 +31,7 @@ static void check_attr(plan_checker *checker, const attr_row *row, const attr *a
 }
 
 static bool same_place(const plan_operand *a, const plan_operand *b) {
-    if (a->storage != b->storage || a->type.dtype != b->type.dtype || !shape_same(&a->type.shape, &b->type.shape) ||
-        !sym_same(a->type.offset, b->type.offset))
-        return false;
-    for (uint32_t i = 0; i < a->type.shape.rank; i++)
-        if (!sym_same(a->type.strides[i], b->type.strides[i])) return false;
-    return true;
+    return a->storage == b->storage && type_same(&a->type, &b->type);
 }
 
 static void check_layer_step(plan_checker *checker, const plan_step *step) {

@@ -77,11 +77,3 @@ void strided_copy(dtype type, uint32_t rank, const int64_t *sizes, void *target,
     byte_steps(type, rank, source_strides, source_steps);
     strided_copy_bytes(dtype_size(type), rank, sizes, target, target_steps, source, source_steps);
 }
-
-void dense_strides(uint32_t rank, const int64_t *sizes, int64_t *out_strides) {
-    int64_t stride = 1;
-    for (uint32_t i = rank; i-- > 0;) {
-        out_strides[i] = stride;
-        if (sizes[i] > 1) stride *= sizes[i];
-    }
-}

@@ -147,7 +147,7 @@ static bool may_store_over(const planner *planner, uint32_t node, const tensor_t
                       (kind == LAYER_SHIFT_UPDATE && planner->layers[n->index].takes_operand);
     }
     if (copies && layout_moves(planner->pool, read, written)) return true;
-    return (copies || elementwise) && layout_same(read, written);
+    return (copies || elementwise) && type_same_elements(read, written);
 }
 
 /* A layer that itself stores nothing where it is in the content of a value. */

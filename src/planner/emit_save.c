@@ -28,50 +28,35 @@ static insitu_status new_attrs(planner *planner, plan_step *step, attr **out_att
     return INSITU_OK;
 }
 
-/* save: log = index(x, positions...)     restore: x = index_update(x, log, positions...) */
-static insitu_status undo_index(planner *planner, const plan_step *step, undo *undo) {
+/* save: log = index(x, positions...)     restore: x = index_update(x, log, positions...)
+ * and likewise gather and scatter_update, which stores as it is what was saved */
+static insitu_status undo_positions(planner *planner, const plan_step *step, undo *undo) {
+    const layer_info *info = layer_info_of(step->layer), *reader = layer_info_of(info->reader);
+    const uint32_t positions = step->operand_count - info->first_position;
     plan_operand log, *operands;
     attr *attrs;
-    uint32_t positions = step->operand_count - 2;
-    tensor_type rows = step->operands[1].type;
-    rows.dtype = step->results[0].type.dtype;
-    TRY(add_log(planner, &rows, &log));
-    TRY(arena_array(&planner->scratch, step->operand_count, sizeof *operands, &operands));
-    undo->save.layer = LAYER_INDEX;
-    TRY(new_attrs(planner, &undo->save, &attrs));
-    attrs[layer_attr_index(LAYER_INDEX, ATTR_DIMS)] = attr_in(step, ATTR_DIMS);
-    attrs[layer_attr_index(LAYER_INDEX, ATTR_WRAP)] = attr_in(step, ATTR_WRAP);
-    operands[0] = step->results[0];
-    for (uint32_t i = 0; i < positions; i++) operands[1 + i] = step->operands[2 + i];
-    TRY(set_operands(planner, &undo->save, &log, operands, positions + 1));
-    undo->restore.layer = LAYER_INDEX_UPDATE;
-    TRY(new_attrs(planner, &undo->restore, &attrs));
-    attrs[layer_attr_index(LAYER_INDEX_UPDATE, ATTR_ACCUMULATE)] = attr_of_sym(sym_bool(planner->pool, false));
-    attrs[layer_attr_index(LAYER_INDEX_UPDATE, ATTR_DIMS)] = attr_in(step, ATTR_DIMS);
-    attrs[layer_attr_index(LAYER_INDEX_UPDATE, ATTR_WRAP)] = attr_in(step, ATTR_WRAP);
-    operands[1] = log;
-    for (uint32_t i = 0; i < positions; i++) operands[2 + i] = step->operands[2 + i];
-    return set_operands(planner, &undo->restore, &step->results[0], operands, positions + 2);
-}
-
-/* save: log = gather(x, index)     restore: x = scatter_update(x, log, index) */
-static insitu_status undo_scatter(planner *planner, const plan_step *step, undo *undo) {
-    plan_operand log;
-    attr *attrs;
-    tensor_type elements = step->operands[2].type;
+    tensor_type elements = step->operands[info->counted].type;
     elements.dtype = step->results[0].type.dtype;
     TRY(add_log(planner, &elements, &log));
-    undo->save.layer = LAYER_GATHER;
+    TRY(arena_array(&planner->scratch, step->operand_count, sizeof *operands, &operands));
+    undo->save.layer = info->reader;
     TRY(new_attrs(planner, &undo->save, &attrs));
-    attrs[layer_attr_index(LAYER_GATHER, ATTR_DIM)] = attr_in(step, ATTR_DIM);
-    plan_operand gathered[] = {step->results[0], step->operands[2]};
-    TRY(set_operands(planner, &undo->save, &log, gathered, 2));
-    undo->restore.layer = LAYER_SCATTER_UPDATE;
+    for (uint32_t i = 0; i < reader->attr_count; i++) attrs[i] = attr_in(step, reader->attrs[i].id);
+    operands[0] = step->results[0];
+    for (uint32_t i = 0; i < positions; i++)
+        operands[reader->first_position + i] = step->operands[info->first_position + i];
+    TRY(set_operands(planner, &undo->save, &log, operands, reader->first_position + positions));
+    undo->restore.layer = step->layer;
     TRY(new_attrs(planner, &undo->restore, &attrs));
-    attrs[layer_attr_index(LAYER_SCATTER_UPDATE, ATTR_DIM)] = attr_in(step, ATTR_DIM);
-    attrs[layer_attr_index(LAYER_SCATTER_UPDATE, ATTR_OP)] = attr_of_op(OP_ASSIGN);
-    plan_operand scattered[] = {step->results[0], log, step->operands[2]};
-    return set_operands(planner, &undo->restore, &step->results[0], scattered, 3);
+    for (uint32_t i = 0; i < info->attr_count; i++) {
+        attrs[i] = step->attrs[i];
+        if (info->attrs[i].id == ATTR_ACCUMULATE) attrs[i] = attr_of_sym(sym_bool(planner->pool, false));
+        if (info->attrs[i].id == ATTR_OP) attrs[i] = attr_of_op(OP_ASSIGN);
+    }
+    for (uint32_t i = 0; i < step->operand_count; i++) operands[i] = step->operands[i];
+    operands[0] = step->results[0];
+    operands[1] = log;
+    return set_operands(planner, &undo->restore, &step->results[0], operands, step->operand_count);
 }
 
 static insitu_status undo_whole(planner *planner, plan_operand stored, undo *undo) {
@@ -84,10 +69,8 @@ static insitu_status undo_whole(planner *planner, plan_operand stored, undo *und
 insitu_status undo_make(planner *planner, const plan_step *step, uint32_t result, undo *out_undo) {
     plan_step blank = step_new(planner, LAYER_COPY, step->name, step->source);
     *out_undo = (undo){blank, blank};
-    if (step->layer == LAYER_INDEX_UPDATE)
-        TRY(undo_index(planner, step, out_undo));
-    else if (step->layer == LAYER_SCATTER_UPDATE)
-        TRY(undo_scatter(planner, step, out_undo));
+    if (kind_has(step->layer, TRAIT_UPDATE) && kind_has(step->layer, TRAIT_INDEXED))
+        TRY(undo_positions(planner, step, out_undo));
     else
         TRY(undo_whole(planner, step->results[result], out_undo));
     out_undo->save.state_saved = layout_bytes(planner->pool, &out_undo->save.results[0].type);

@@ -53,7 +53,7 @@ plan_step step_new(planner *planner, layer_kind layer, const char *name, const c
 static insitu_status add_step(emitter *emitter, plan_step step) {
     planner *planner = emitter->planner;
     plan *plan = planner->plan;
-    bool gathers = step.layer == LAYER_INDEX || step.layer == LAYER_GATHER;
+    bool gathers = kind_has(step.layer, TRAIT_INDEXED) && !kind_has(step.layer, TRAIT_UPDATE);
     bool writes = false;
     for (uint32_t i = 0; i < step.result_count; i++) {
         use_storage(planner, &step.results[i]);
@@ -184,8 +184,8 @@ static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_ope
 
 sym update_bytes(planner *planner, uint32_t index) {
     const layer *layer = planner_layer(planner, index);
-    uint32_t counted = layer->kind == LAYER_INDEX_UPDATE ? 1 : layer->kind == LAYER_SCATTER_UPDATE ? 2 : 0;
-    const network_tensor *elements = network_tensor_of(planner->network, layer->operands[counted]);
+    const tensor_id counted = layer->operands[layer_info_of(layer->kind)->counted];
+    const network_tensor *elements = network_tensor_of(planner->network, counted);
     dtype type = network_tensor_of(planner->network, layer->results[0])->dtype;
     return sym_mul(planner->pool, shape_numel(planner->pool, &elements->shape),
                    sym_int(planner->pool, dtype_size(type)));

@@ -12,8 +12,8 @@ static insitu_status explain_layout(planner *planner, final_value *final) {
     for (; !tensor_is_root(planner, at);
          at = planner_layer(planner, planner_tensor(planner, at)->view.index)->operands[0]) {
         layer_kind kind = planner_layer(planner, planner_tensor(planner, at)->view.index)->kind;
-        is_part |= kind == LAYER_SLICE || kind == LAYER_DIAGONAL || kind == LAYER_AS_STRIDED;
-        repeats |= kind == LAYER_EXPAND || kind == LAYER_UNFOLD;
+        is_part |= kind_has(kind, TRAIT_SUBSET);
+        repeats |= kind_has(kind, TRAIT_REPEAT);
     }
     const char *name = network_tensor_of(planner->network, at)->name;
     if (planner_tensor(planner, at)->fixed) {

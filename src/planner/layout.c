@@ -8,13 +8,6 @@ void layout_dense(sym_pool *pool, dtype type, const shape *shape, tensor_type *o
     out->offset = sym_int(pool, 0);
 }
 
-bool layout_same(const tensor_type *a, const tensor_type *b) {
-    if (a->dtype != b->dtype || !shape_same(&a->shape, &b->shape) || !sym_same(a->offset, b->offset)) return false;
-    for (uint32_t i = 0; i < a->shape.rank; i++)
-        if (!sym_is_one(a->shape.sizes[i]) && !sym_same(a->strides[i], b->strides[i])) return false;
-    return true;
-}
-
 sym layout_bytes(sym_pool *pool, const tensor_type *type) {
     return sym_mul(pool, shape_numel(pool, &type->shape), sym_int(pool, dtype_size(type->dtype)));
 }

@@ -17,17 +17,7 @@ static bool moves_operands(const planner *planner, uint32_t index, uint32_t *out
     const layer *layer = planner_layer(planner, index);
     *out_count = layer->kind == LAYER_CONCAT ? layer->operand_count : 1;
     if (kind_has(layer->kind, TRAIT_PART) || layer->kind == LAYER_SHIFT_UPDATE) *out_count = 2;
-    switch ((int)layer->kind) {
-    case LAYER_CONCAT:
-    case LAYER_PAD:
-    case LAYER_FLIP:
-    case LAYER_TRIANGLE:
-    case LAYER_SORT:
-    case LAYER_TOPK:
-    case LAYER_INDEX:
-    case LAYER_GATHER: return true;
-    default: return *out_count == 2 || layer_is_copy(planner, index);
-    }
+    return kind_has(layer->kind, TRAIT_CARRY) || *out_count == 2 || layer_is_copy(planner, index);
 }
 
 /* Those that were set aside are counted there. */

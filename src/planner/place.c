@@ -89,8 +89,8 @@ static insitu_status place_at_depth(planner *planner, tensor_id tensor, const pl
     const tensor_plan *root_plan = planner_tensor(planner, root);
     *out_conflict = (conflict){NONE, tensor.index, NONE};
     if (root_plan->storage != NONE) {
-        *out_done =
-            root_plan->storage == target->storage && layout_same(&planner_tensor(planner, tensor)->type, &target->type);
+        *out_done = root_plan->storage == target->storage &&
+                    type_same_elements(&planner_tensor(planner, tensor)->type, &target->type);
         return INSITU_OK;
     }
     tensor_type layout = target->type;

@@ -65,7 +65,7 @@ static bool view_copy(planner *planner, const planned_copy *copy, tensor_id tens
     tensor_id root = source->root;
     tensor_type moved = source->type;
     moved.offset = copy->target.type.offset;
-    if (root.index != wanted->root.index || !layout_same(&moved, &copy->target.type)) return false;
+    if (root.index != wanted->root.index || !type_same_elements(&moved, &copy->target.type)) return false;
     if (!shape_same(&source->type.shape, &planner->network->tensors[root.index].shape)) return false;
     *out = wanted->type;
     out->offset = sym_add(planner->pool, sym_sub(planner->pool, wanted->type.offset, source->type.offset),
@@ -81,7 +81,7 @@ bool planner_aside(planner *planner, uint32_t index, tensor_id tensor, plan_oper
     *out = copy->target;
     if (copy->source.index == tensor.index) return true;
     if (source->root.index != wanted->root.index || source->type.dtype != wanted->type.dtype) return false;
-    if (layout_reshape(planner->pool, &source->type, shape, &view) && layout_same(&view, &wanted->type))
+    if (layout_reshape(planner->pool, &source->type, shape, &view) && type_same_elements(&view, &wanted->type))
         return layout_reshape(planner->pool, &copy->target.type, shape, &out->type);
     return view_copy(planner, copy, tensor, &out->type);
 }

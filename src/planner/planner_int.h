@@ -12,7 +12,6 @@
 
 /* ---- layouts (layout.c) ---- */
 void layout_dense(sym_pool *pool, dtype type, const shape *shape, tensor_type *out);
-bool layout_same(const tensor_type *a, const tensor_type *b);
 /* The layout of a view layer's result over its operand's memory; false if it can't be a view of that. */
 bool layout_view(sym_pool *pool, const network *network, const layer *layer, const tensor_type *in, tensor_type *out);
 /* The operand's layout that gives the result this one; false if none does (slices, repeats). */

@@ -227,11 +227,10 @@ static insitu_status sort_pieces(assembler *assembler, arena *scratch) {
 
 /* ---- layers ---- */
 
-static insitu_status add(assembler *assembler, layer_kind kind, const tensor_id *operands, uint32_t count,
-                         const attr *attrs, tensor_id *out) {
+static insitu_status add(assembler *assembler, const layer_draft *draft, const tensor_id *operands, uint32_t count,
+                         tensor_id *out) {
     const layer like = *network_layer_of(assembler->network, assembler->last);
-    TRY(network_add_layer(assembler->network, kind, operands, count, attrs, like.name, like.source, out,
-                          assembler->diag));
+    TRY(network_add_layer(assembler->network, draft, operands, count, like.name, like.source, out, assembler->diag));
     layer_id added = network_tensor_of(assembler->network, *out)->producer;
     network_layer_of(assembler->network, added)->assembles = !assembler->is_stored;
     return INSITU_OK;
@@ -241,17 +240,12 @@ static sym constant(assembler *assembler, int64_t value) { return sym_int(&assem
 
 static insitu_status add_sized(assembler *assembler, layer_kind kind, uint32_t rank, const int64_t *sizes,
                                tensor_id *tensor) {
-    sym list[MAX_RANK];
+    shape shape = {.rank = rank};
     tensor_id operand = *tensor;
-    const shape *old = &network_tensor_of(assembler->network, operand)->shape;
-    bool same = old->rank == rank;
-    for (uint32_t i = 0; i < rank; i++) {
-        list[i] = constant(assembler, sizes[i]);
-        same = same && sym_same(old->sizes[i], list[i]);
-    }
-    if (same) return INSITU_OK;
-    attr attrs[] = {attr_of_list(list, rank)};
-    return add(assembler, kind, &operand, 1, attrs, tensor);
+    for (uint32_t i = 0; i < rank; i++) shape.sizes[i] = constant(assembler, sizes[i]);
+    if (shape_same(&network_tensor_of(assembler->network, operand)->shape, &shape)) return INSITU_OK;
+    const layer_draft view = draft_sized(kind, &shape);
+    return add(assembler, &view, &operand, 1, tensor);
 }
 
 /* Does every loop count in one dimension, and every dimension by one loop? out_loop: of each dimension; NONE: it is fixed. */
@@ -298,9 +292,10 @@ static insitu_status add_sliced(assembler *assembler, const piece *piece, const 
         sorted &= at == placed;
         axes[placed++] = constant(assembler, at);
     }
-    attr attrs[] = {attr_of_list(axes, count)};
+    layer_draft permute = draft_of(LAYER_PERMUTE);
+    draft_list(&permute, ATTR_AXES, axes, count);
     tensor_id x = *out;
-    if (!sorted) TRY(add(assembler, LAYER_PERMUTE, &x, 1, attrs, out));
+    if (!sorted) TRY(add(assembler, &permute, &x, 1, out));
     if (!repeats) return INSITU_OK;
     TRY(add_sized(assembler, LAYER_RESHAPE, piece->loops, repeated, out));
     return add_sized(assembler, LAYER_EXPAND, piece->loops, piece->counts, out);
@@ -313,9 +308,11 @@ static insitu_status add_strided(assembler *assembler, layer_kind kind, const te
         sizes[j] = constant(assembler, piece->counts[j]);
         steps[j] = constant(assembler, strides[j]);
     }
-    attr attrs[] = {attr_of_sym(constant(assembler, offset)), attr_of_list(sizes, piece->loops),
-                    attr_of_list(steps, piece->loops)};
-    return add(assembler, kind, operands, count, attrs, out);
+    layer_draft strided = draft_of(kind);
+    draft_sym(&strided, ATTR_OFFSET, constant(assembler, offset));
+    draft_list(&strided, ATTR_SIZES, sizes, piece->loops);
+    draft_list(&strided, ATTR_STRIDES, steps, piece->loops);
+    return add(assembler, &strided, operands, count, out);
 }
 
 static insitu_status add_source(assembler *assembler, const piece *piece, tensor_id *out) {
@@ -364,10 +361,10 @@ static insitu_status add_slice_update(assembler *assembler, const piece *piece, 
     sizes[dim] = piece_elements(piece) / others;
     TRY(add_sized(assembler, LAYER_RESHAPE, assembler->rank, sizes, &source));
     tensor_id operands[] = {*value, source};
-    attr attrs[] = {attr_of_sym(constant(assembler, dim)),
-                    attr_of_sym(constant(assembler, start + step * (sizes[dim] - 1) + 1)),
-                    attr_of_sym(constant(assembler, start)), attr_of_sym(constant(assembler, step))};
-    return add(assembler, LAYER_SLICE_UPDATE, operands, 2, attrs, value);
+    const sym end = constant(assembler, start + step * (sizes[dim] - 1) + 1);
+    const layer_draft update =
+        draft_slice(&assembler->network->symbols, LAYER_SLICE_UPDATE, dim, constant(assembler, start), end, step);
+    return add(assembler, &update, operands, 2, value);
 }
 
 /* What a piece stored before, over strides of its place; 0 repeats. */
@@ -452,10 +449,10 @@ static insitu_status assemble(assembler *assembler) {
     tensor_id value = assembler->start;
     while (network->order[position].index != assembler->last.index) position++;
     for (uint32_t i = 0; i < assembler->pieces.count; i++) TRY(add_piece(assembler, i, &value));
-    sym sizes[MAX_RANK];
-    for (uint32_t k = 0; k < assembler->rank; k++) sizes[k] = constant(assembler, assembler->sizes[k]);
-    attr attrs[] = {attr_of_list(sizes, assembler->rank)};
-    TRY(network_redefine(network, assembler->last, LAYER_RESHAPE, &value, 1, attrs, assembler->diag));
+    shape sizes = {.rank = assembler->rank};
+    for (uint32_t k = 0; k < assembler->rank; k++) sizes.sizes[k] = constant(assembler, assembler->sizes[k]);
+    const layer_draft whole = draft_sized(LAYER_RESHAPE, &sizes);
+    TRY(network_redefine(network, assembler->last, &whole, &value, 1, assembler->diag));
     network_move_added(network, first_added, position);
     return sym_pool_status(&network->symbols, assembler->diag);
 }

@@ -28,14 +28,6 @@ typedef struct folder {
     insitu_diag *diag;
 } folder;
 
-static bool shape_is_constant(const network *network, const shape *shape) {
-    for (uint32_t i = 0; i < shape->rank; i++) {
-        int64_t size;
-        if (!sym_constant(&network->symbols, shape->sizes[i], &size)) return false;
-    }
-    return true;
-}
-
 static bool attr_is_constant(const network *network, const attr *value) {
     double number;
     if (value->kind == ATTR_KIND_SYM) return sym_constant_float(&network->symbols, value->value, &number);
@@ -62,7 +54,8 @@ static bool can_fold(const folder *folder, const layer *layer) {
     if (layer->kind == LAYER_EMPTY || layer->result_count != 1) return false;
     const network_tensor *result = network_tensor_of(network, layer->results[0]);
     size_t bytes;
-    if (!shape_is_constant(network, &result->shape) || !tensor_bytes(network, result, &bytes)) return false;
+    if (!shape_constant(&network->symbols, &result->shape, NULL) || !tensor_bytes(network, result, &bytes))
+        return false;
     double work = layer_work(network, layer);
     if (bytes > folder->limits->bytes || work > folder->limits->work) return false;
     if (folder->spent + work > folder->limits->total) return false;

@@ -3,13 +3,6 @@
  * and likewise diagonal_update and as_strided_update; reshapes between the two change nothing. */
 #include "rewrite/rewrite.h"
 
-/* The view that shows what the update stores to; LAYER_KIND_COUNT: there is none. */
-static layer_kind view_of(layer_kind update) {
-    if (update == LAYER_SLICE_UPDATE) return LAYER_SLICE;
-    if (update == LAYER_DIAGONAL_UPDATE) return LAYER_DIAGONAL;
-    return update == LAYER_AS_STRIDED_UPDATE ? LAYER_AS_STRIDED : LAYER_KIND_COUNT;
-}
-
 static bool same_attr(attr a, attr b) {
     if (a.kind != b.kind) return false;
     if (a.kind != ATTR_KIND_SYMS) return a.kind == ATTR_KIND_SYM && sym_same(a.value, b.value);
@@ -19,11 +12,10 @@ static bool same_attr(attr a, attr b) {
 }
 
 static bool is_idle(const network *network, const layer *update) {
-    const layer_kind kind = view_of(update->kind);
-    if (kind == LAYER_KIND_COUNT) return false;
-    const layer *view = network_maker_of(network, network_before_reshapes(network, update->operands[1]), kind);
-    if (!view || view->operands[0].index != update->operands[0].index) return false;
     const layer_info *info = layer_info_of(update->kind);
+    if (!kind_has(update->kind, TRAIT_PART)) return false;
+    const layer *view = network_maker_of(network, network_before_reshapes(network, update->operands[1]), info->reader);
+    if (!view || view->operands[0].index != update->operands[0].index) return false;
     for (uint32_t i = 0; i < info->attr_count; i++)
         if (!same_attr(layer_attr(update, info->attrs[i].id), layer_attr(view, info->attrs[i].id))) return false;
     return true;
@@ -34,9 +26,8 @@ insitu_status network_view_idle_updates(network *network, insitu_diag *diag) {
         const layer *update = network_layer_of(network, network->order[i]);
         if (!is_idle(network, update)) continue;
         const tensor_id x = update->operands[0];
-        const shape *shape = &network_tensor_of(network, x)->shape;
-        const attr sizes = attr_of_list(shape->sizes, shape->rank);
-        TRY(network_redefine(network, network->order[i], LAYER_RESHAPE, &x, 1, &sizes, diag));
+        const layer_draft view = draft_sized(LAYER_RESHAPE, &network_tensor_of(network, x)->shape);
+        TRY(network_redefine(network, network->order[i], &view, &x, 1, diag));
     }
     return INSITU_OK;
 }

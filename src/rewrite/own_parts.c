@@ -22,13 +22,14 @@ insitu_status network_own_parts(network *network, bool *out_changed, insitu_diag
         const layer_id id = network->order[i];
         const layer concat = *network_layer_of(network, id);
         const uint32_t first_added = network->order_count;
+        const layer_draft copy = draft_of(LAYER_COPY);
         tensor_id *operands;
         if (concat.kind != LAYER_CONCAT) continue;
         TRY(arena_copy(&network->arena, concat.operands, concat.operand_count * sizeof *operands, &operands));
         for (uint32_t k = 0; k < concat.operand_count; k++)
             if (is_kept(network, concat.operands[k]))
-                TRY(network_add_layer(network, LAYER_COPY, &concat.operands[k], 1, NULL, concat.name, concat.source,
-                                      &operands[k], diag));
+                TRY(network_add_layer(network, &copy, &concat.operands[k], 1, concat.name, concat.source, &operands[k],
+                                      diag));
         if (network->order_count == first_added) continue;
         *out_changed = true;
         network_layer_of(network, id)->operands = operands;

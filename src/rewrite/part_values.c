@@ -27,7 +27,8 @@ typedef struct rewriter {
 
 /* Shows some elements not at all, or several times. */
 static bool is_partial(layer_kind kind) {
-    return kind == LAYER_SLICE || kind == LAYER_EXPAND || kind == LAYER_DIAGONAL || kind == LAYER_UNFOLD;
+    return kind_has(kind, TRAIT_SUBSET | TRAIT_REPEAT) &&
+           kind != LAYER_AS_STRIDED; /* which may show them in any order */
 }
 
 /* The views from what computes the value up to this one; copies in between do not matter. */
@@ -54,18 +55,18 @@ static insitu_status apply_views(rewriter *rewriter, const view_chain *chain, te
     for (uint32_t i = 0; i < chain->count; i++) {
         const layer view = *network_layer_of(rewriter->network, chain->views[i]);
         tensor_id operand = *tensor;
-        TRY(network_add_layer(rewriter->network, view.kind, &operand, 1, view.attrs, view.name, view.source, tensor,
-                              rewriter->diag));
+        const layer_draft like = draft_like(&view);
+        TRY(network_add_layer(rewriter->network, &like, &operand, 1, view.name, view.source, tensor, rewriter->diag));
     }
     return INSITU_OK;
 }
 
 /* The layers added since then come before the partial view, which becomes the last of them. */
-static insitu_status redefine(rewriter *rewriter, const view_chain *chain, layer_kind kind, const tensor_id *operands,
-                              uint32_t operand_count, const attr *attrs, uint32_t first_added) {
+static insitu_status redefine(rewriter *rewriter, const view_chain *chain, const layer_draft *draft,
+                              const tensor_id *operands, uint32_t operand_count, uint32_t first_added) {
     network *network = rewriter->network;
     layer_id partial = chain->views[chain->count - 1];
-    TRY(network_redefine(network, partial, kind, operands, operand_count, attrs, rewriter->diag));
+    TRY(network_redefine(network, partial, draft, operands, operand_count, rewriter->diag));
     uint32_t added = network->order_count - first_added;
     network_move_added(network, first_added, rewriter->position);
     rewriter->position += added;
@@ -82,7 +83,8 @@ static insitu_status push_to_operands(rewriter *rewriter, const view_chain *chai
         operands[i] = maker.operands[i];
         TRY(apply_views(rewriter, chain, &operands[i]));
     }
-    return redefine(rewriter, chain, maker.kind, operands, maker.operand_count, maker.attrs, first_added);
+    const layer_draft like = draft_like(&maker);
+    return redefine(rewriter, chain, &like, operands, maker.operand_count, first_added);
 }
 
 static insitu_status fill_part(rewriter *rewriter, const view_chain *chain) {
@@ -90,14 +92,16 @@ static insitu_status fill_part(rewriter *rewriter, const view_chain *chain) {
     const layer *fill = network_layer_of(network, network_tensor_of(network, chain->base)->producer);
     const layer *partial = network_layer_of(network, chain->views[chain->count - 1]);
     const shape shape = network_tensor_of(network, partial->results[0])->shape;
-    attr attrs[] = {layer_attr(fill, ATTR_DTYPE), attr_of_list(shape.sizes, shape.rank), layer_attr(fill, ATTR_VALUE)};
-    return redefine(rewriter, chain, LAYER_FILL, NULL, 0, attrs, network->order_count);
+    layer_draft part = draft_like(fill);
+    draft_list(&part, ATTR_SIZES, shape.sizes, shape.rank);
+    return redefine(rewriter, chain, &part, NULL, 0, network->order_count);
 }
 
 /* ---- a slice of what works along lines, of a flip, of a triangle ---- */
 
 /* The layer of the same slice of its operand, which starts and ends there. */
-static insitu_status push_slice(rewriter *rewriter, const view_chain *chain, sym start, sym end, const attr *attrs) {
+static insitu_status push_slice(rewriter *rewriter, const view_chain *chain, sym start, sym end,
+                                const layer_draft *draft) {
     network *network = rewriter->network;
     const layer maker = *network_layer_of(network, network_tensor_of(network, chain->base)->producer);
     const layer slice = *network_layer_of(network, chain->views[0]);
@@ -105,7 +109,7 @@ static insitu_status push_slice(rewriter *rewriter, const view_chain *chain, sym
     tensor_id part;
     TRY(network_add_slice(network, &slice, maker.operands[0], dim, start, end,
                           layer_attr_int(network, &slice, ATTR_STEP), &part, rewriter->diag));
-    return redefine(rewriter, chain, maker.kind, &part, 1, attrs, first_added);
+    return redefine(rewriter, chain, draft, &part, 1, first_added);
 }
 
 static bool is_flipped(const network *network, const layer *flip, uint32_t dim) {
@@ -122,9 +126,10 @@ static insitu_status push_to_flip(rewriter *rewriter, const view_chain *chain, c
     const layer *slice = network_layer_of(network, chain->views[0]);
     const uint32_t dim = (uint32_t)layer_attr_int(network, slice, ATTR_DIM);
     const sym size = network_tensor_of(network, chain->base)->shape.sizes[dim];
-    if (!is_flipped(network, flip, dim)) return push_slice(rewriter, chain, start, end, flip->attrs);
+    const layer_draft like = draft_like(flip);
+    if (!is_flipped(network, flip, dim)) return push_slice(rewriter, chain, start, end, &like);
     if (layer_attr_int(network, slice, ATTR_STEP) != 1) return INSITU_OK;
-    return push_slice(rewriter, chain, sym_sub(pool, size, end), sym_sub(pool, size, start), flip->attrs);
+    return push_slice(rewriter, chain, sym_sub(pool, size, end), sym_sub(pool, size, start), &like);
 }
 
 /* Rows that begin lower have their diagonal further right, columns that begin further right further left. */
@@ -135,13 +140,13 @@ static insitu_status push_to_triangle(rewriter *rewriter, const view_chain *chai
     const layer *slice = network_layer_of(network, chain->views[0]);
     const uint32_t dim = (uint32_t)layer_attr_int(network, slice, ATTR_DIM);
     const uint32_t rank = network_tensor_of(network, chain->base)->shape.rank;
-    attr attrs[2], *offset = &attrs[layer_attr_index(LAYER_TRIANGLE, ATTR_OFFSET)];
-    memcpy(attrs, triangle->attrs, sizeof attrs);
+    layer_draft like = draft_like(triangle);
+    const sym offset = layer_attr(triangle, ATTR_OFFSET).value;
     int64_t first;
-    if (dim + 2 < rank) return push_slice(rewriter, chain, start, end, attrs);
+    if (dim + 2 < rank) return push_slice(rewriter, chain, start, end, &like);
     if (layer_attr_int(network, slice, ATTR_STEP) != 1 || !sym_constant(pool, start, &first)) return INSITU_OK;
-    offset->value = dim + 2 == rank ? sym_add(pool, offset->value, start) : sym_sub(pool, offset->value, start);
-    return push_slice(rewriter, chain, start, end, attrs);
+    draft_sym(&like, ATTR_OFFSET, dim + 2 == rank ? sym_add(pool, offset, start) : sym_sub(pool, offset, start));
+    return push_slice(rewriter, chain, start, end, &like);
 }
 
 /* *out_done false: it is none of these. */
@@ -155,7 +160,8 @@ static insitu_status push_to_lines(rewriter *rewriter, const view_chain *chain, 
     *out_done = maker->kind == LAYER_SCAN || maker->kind == LAYER_SOFTMAX;
     const int64_t dim = layer_attr_int(rewriter->network, slice, ATTR_DIM);
     if (!*out_done || layer_attr_int(rewriter->network, maker, ATTR_DIM) == dim) return INSITU_OK;
-    return push_slice(rewriter, chain, start, end, maker->attrs);
+    const layer_draft like = draft_like(maker);
+    return push_slice(rewriter, chain, start, end, &like);
 }
 
 /* ---- a slice of a concat ---- */
@@ -216,9 +222,8 @@ static insitu_status push_to_parts(rewriter *rewriter, const view_chain *chain) 
         kept++;
     }
     if (kept == 0) return INSITU_OK;
-    bool one = kept == 1;
-    return redefine(rewriter, chain, one ? LAYER_COPY : LAYER_CONCAT, parts, kept, one ? NULL : concat.attrs,
-                    first_added);
+    const layer_draft joined = kept == 1 ? draft_of(LAYER_COPY) : draft_like(&concat);
+    return redefine(rewriter, chain, &joined, parts, kept, first_added);
 }
 
 /* A slice with step 1 along the dimension that the parts are joined along. */
@@ -287,7 +292,8 @@ static insitu_status own_fill(network *network, tensor_id *next, insitu_diag *di
     if (old.index == NONE || !network_maker_of(network, old, LAYER_FILL) || count_uses(network, old) < 2)
         return INSITU_OK;
     const layer like = *network_maker_of(network, old, LAYER_FILL);
-    TRY(network_add_layer(network, LAYER_FILL, NULL, 0, like.attrs, like.name, like.source, &own, diag));
+    const layer_draft fill = draft_like(&like);
+    TRY(network_add_layer(network, &fill, NULL, 0, like.name, like.source, &own, diag));
     for (uint32_t i = 0; i < network->output_count; i++)
         if (network->outputs[i].kind == OUTPUT_TENSOR && network->outputs[i].tensor.index == old.index)
             network->outputs[i].tensor = own;

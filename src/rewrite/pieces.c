@@ -18,8 +18,8 @@ typedef struct finder {
 bool pieces_sizes(const network *network, tensor_id tensor, int64_t *out_sizes, int64_t *out_elements) {
     const shape *shape = &network_tensor_of(network, tensor)->shape;
     *out_elements = 1;
+    if (!shape_constant(&network->symbols, shape, out_sizes)) return false;
     for (uint32_t i = 0; i < shape->rank; i++) {
-        if (!sym_constant(&network->symbols, shape->sizes[i], &out_sizes[i])) return false;
         if (out_sizes[i] < 0 || !checked_mul(*out_elements, out_sizes[i], out_elements)) return false;
     }
     return *out_elements <= INT32_MAX;
@@ -31,17 +31,12 @@ int64_t piece_elements(const piece *piece) {
     return count;
 }
 
-static void dense_strides(const int64_t *sizes, uint32_t rank, int64_t *out) {
-    int64_t stride = 1;
-    for (uint32_t k = rank; k-- > 0; stride *= sizes[k]) out[k] = stride;
-}
-
 void piece_from(const network *network, const piece *piece, int64_t *out_offset, int64_t *out_from) {
     int64_t sizes[MAX_RANK], strides[MAX_RANK], elements;
     *out_offset = 0;
     for (uint32_t j = 0; j < piece->loops; j++) out_from[j] = 0;
     if (!pieces_sizes(network, piece->source, sizes, &elements)) return;
-    dense_strides(sizes, piece->rank, strides);
+    dense_strides(piece->rank, sizes, strides);
     for (uint32_t k = 0; k < piece->rank; k++) {
         *out_offset += piece->base[k] * strides[k];
         for (uint32_t j = 0; j < piece->loops; j++) out_from[j] += piece->steps[k][j] * strides[k];
@@ -349,7 +344,7 @@ static bool ask_reshape(finder *finder, const layer *layer, const piece *query) 
     uint32_t rank = network_tensor_of(finder->network, operand)->shape.rank;
     piece asked = *query;
     piece_from(finder->network, query, &offset, linear);
-    dense_strides(sizes, rank, strides);
+    dense_strides(rank, sizes, strides);
     for (uint32_t k = 0; k < rank; k++) asked.base[k] = offset / strides[k] % sizes[k];
     join_loops(&asked, linear);
     if (!assign_loops(&asked, linear, sizes, strides, rank)) return false;
@@ -451,7 +446,7 @@ bool pieces_find(const network *network, tensor_id value, piece_list *out) {
     *finder = (struct finder){.network = network, .found = out};
     piece whole = {.source = value, .rank = network_tensor_of(network, value)->shape.rank, .loops = 0};
     whole.loops = whole.rank;
-    dense_strides(sizes, whole.rank, whole.to);
+    dense_strides(whole.rank, sizes, whole.to);
     for (uint32_t k = 0; k < whole.rank; k++) {
         whole.counts[k] = sizes[k];
         whole.steps[k][k] = 1;

@@ -2,14 +2,18 @@
  * each call finds the initial values. */
 #include "rewrite/rewrite.h"
 
+#include <string.h>
+
+static tensor_type type_of(const network *network, const network_state *state) {
+    const network_tensor *tensor = network_tensor_of(network, state->tensor);
+    tensor_type type = {.dtype = tensor->dtype, .shape = tensor->shape, .offset = state->offset};
+    memcpy(type.strides, state->strides, sizeof type.strides);
+    return type;
+}
+
 static bool same_view(const network *network, const network_state *a, const network_state *b) {
-    const network_tensor *first = network_tensor_of(network, a->tensor),
-                         *second = network_tensor_of(network, b->tensor);
-    if (a->record == NONE || a->record != b->record || first->dtype != second->dtype) return false;
-    if (!shape_same(&first->shape, &second->shape) || !sym_same(a->offset, b->offset)) return false;
-    for (uint32_t i = 0; i < first->shape.rank; i++)
-        if (!sym_same(a->strides[i], b->strides[i])) return false;
-    return true;
+    const tensor_type first = type_of(network, a), second = type_of(network, b);
+    return a->record != NONE && a->record == b->record && type_same(&first, &second);
 }
 
 /* Another name of a state that is written: no layer reads through it. */
@@ -63,8 +67,8 @@ static insitu_status make_zeros(network *network, const network_state *state, in
     *constant = (network_constant){
         .tensor = zero, .record = network->record_count - 1, .offset = sym_int(&network->symbols, 0)};
     shape_dense_strides(&network->symbols, &one, constant->strides);
-    const attr sizes = attr_of_list(type.shape.sizes, type.shape.rank);
-    TRY(network_add_layer(network, LAYER_EXPAND, &zero, 1, &sizes, type.name, "", &view, diag));
+    const layer_draft repeated = draft_sized(LAYER_EXPAND, &type.shape);
+    TRY(network_add_layer(network, &repeated, &zero, 1, type.name, "", &view, diag));
     network_move_added(network, network->order_count - 1, 0);
     network_tensor *tensor = &network->tensors[state->tensor.index];
     tensor->role = TENSOR_RESULT;

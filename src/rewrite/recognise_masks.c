@@ -79,11 +79,11 @@ insitu_status network_recognise_masks(network *network, insitu_diag *diag) {
         stretch stretch = {0};
         if (!find_stretch(network, &where, &stretch)) continue;
         tensor_id operands[2] = {where.operands[stretch.value ? 2 : 1], NO_TENSOR};
-        const attr attrs[] = {attr_of_sym(sym_int(&network->symbols, stretch.dim)), attr_of_sym(stretch.end),
-                              attr_of_sym(stretch.start), attr_of_sym(sym_int(&network->symbols, 1))};
+        const layer_draft update =
+            draft_slice(&network->symbols, LAYER_SLICE_UPDATE, stretch.dim, stretch.start, stretch.end, 1);
         TRY(network_add_slice(network, &where, where.operands[stretch.value ? 1 : 2], stretch.dim, stretch.start,
                               stretch.end, 1, &operands[1], diag));
-        TRY(network_redefine(network, id, LAYER_SLICE_UPDATE, operands, 2, attrs, diag));
+        TRY(network_redefine(network, id, &update, operands, 2, diag));
         network_move_added(network, first_added, i);
         i += network->order_count - first_added;
     }

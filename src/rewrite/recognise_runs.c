@@ -101,9 +101,9 @@ static insitu_status read_runs(network *network, layer_id id, uint32_t dim, cons
     tensor_id parts[MAX_RUNS];
     for (uint32_t i = 0; i < runs->count; i++)
         TRY(add_run_slice(network, &like, like.operands[0], dim, &runs->items[i], &parts[i], diag));
-    if (runs->count == 1) return network_redefine(network, id, LAYER_COPY, parts, 1, NULL, diag);
-    attr attrs[] = {attr_of_sym(sym_int(&network->symbols, dim))};
-    return network_redefine(network, id, LAYER_CONCAT, parts, runs->count, attrs, diag);
+    layer_draft joined = draft_of(runs->count == 1 ? LAYER_COPY : LAYER_CONCAT);
+    if (runs->count > 1) draft_int(&network->symbols, &joined, ATTR_DIM, dim);
+    return network_redefine(network, id, &joined, parts, runs->count, diag);
 }
 
 static insitu_status write_runs(network *network, layer_id id, uint32_t dim, const runs *runs, insitu_diag *diag) {
@@ -113,15 +113,15 @@ static insitu_status write_runs(network *network, layer_id id, uint32_t dim, con
     run source = {0, 1, 0};
     for (uint32_t i = 0; i < runs->count; i++) {
         const run *run = &runs->items[i];
-        const attr attrs[] = {attr_of_sym(sym_int(pool, dim)), attr_of_sym(sym_int(pool, end_of(run))),
-                              attr_of_sym(sym_int(pool, run->start)), attr_of_sym(sym_int(pool, run->step))};
+        const layer_draft update = draft_slice(pool, LAYER_SLICE_UPDATE, dim, sym_int(pool, run->start),
+                                               sym_int(pool, end_of(run)), run->step);
         source.start += source.count;
         source.count = run->count;
         operands[1] = like.operands[1];
         if (runs->count > 1) TRY(add_run_slice(network, &like, like.operands[1], dim, &source, &operands[1], diag));
-        if (i + 1 == runs->count) return network_redefine(network, id, LAYER_SLICE_UPDATE, operands, 2, attrs, diag);
+        if (i + 1 == runs->count) return network_redefine(network, id, &update, operands, 2, diag);
         tensor_id written;
-        TRY(network_add_layer(network, LAYER_SLICE_UPDATE, operands, 2, attrs, like.name, like.source, &written, diag));
+        TRY(network_add_layer(network, &update, operands, 2, like.name, like.source, &written, diag));
         operands[0] = written;
     }
     return INSITU_OK;

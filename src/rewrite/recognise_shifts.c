@@ -151,9 +151,10 @@ static bool find_shift(network *network, const layer *layer, tensor_id state, sh
 }
 
 static insitu_status replace(network *network, layer_id id, const shift *shift, insitu_diag *diag) {
-    attr attrs[2] = {attr_of_sym(sym_int(&network->symbols, shift->dim)), {.kind = ATTR_KIND_NONE}};
-    if (shift->front) attrs[1] = attr_of_sym(sym_bool(&network->symbols, true));
-    return network_redefine(network, id, LAYER_SHIFT_UPDATE, shift->operands, 2, attrs, diag);
+    layer_draft update = draft_of(LAYER_SHIFT_UPDATE);
+    draft_int(&network->symbols, &update, ATTR_DIM, shift->dim);
+    if (shift->front) draft_flag(&network->symbols, &update, ATTR_FRONT, true);
+    return network_redefine(network, id, &update, shift->operands, 2, diag);
 }
 
 /* The new value of a state. */

@@ -37,10 +37,10 @@ static bool can_sink(const network *network, const layer *layer) {
 
 static insitu_status reshape(sinker *sinker, tensor_id *tensor) {
     if (shape_same(&network_tensor_of(sinker->network, *tensor)->shape, &sinker->shape)) return INSITU_OK;
-    const attr sizes = attr_of_list(sinker->shape.sizes, sinker->shape.rank);
+    const layer_draft view = draft_sized(LAYER_RESHAPE, &sinker->shape);
     const tensor_id operand = *tensor;
-    return network_add_layer(sinker->network, LAYER_RESHAPE, &operand, 1, &sizes, sinker->like.name,
-                             sinker->like.source, tensor, sinker->diag);
+    return network_add_layer(sinker->network, &view, &operand, 1, sinker->like.name, sinker->like.source, tensor,
+                             sinker->diag);
 }
 
 static insitu_status slice(sinker *sinker, tensor_id *tensor) {
@@ -65,8 +65,9 @@ static insitu_status compute(sinker *sinker, uint32_t operand, tensor_id *out) {
         TRY(reshape(sinker, &operands[i]));
         if (operand == 1) TRY(slice(sinker, &operands[i]));
     }
-    return network_add_layer(sinker->network, like->kind, operands, like->operand_count, like->attrs, like->name,
-                             like->source, out, sinker->diag);
+    const layer_draft same = draft_like(like);
+    return network_add_layer(sinker->network, &same, operands, like->operand_count, like->name, like->source, out,
+                             sinker->diag);
 }
 
 static insitu_status sink(network *network, uint32_t position, const layer *update, insitu_diag *diag) {
@@ -75,16 +76,16 @@ static insitu_status sink(network *network, uint32_t position, const layer *upda
                      network_tensor_of(network, update->results[0])->shape};
     const shape result = network_tensor_of(network, sinker.like.results[0])->shape;
     uint32_t first_added = network->order_count;
+    const layer_draft stored = draft_like(&sinker.update);
     tensor_id parts[2], whole;
     TRY(compute(&sinker, 0, &parts[0]));
     TRY(compute(&sinker, 1, &parts[1]));
     if (shape_same(&result, &sinker.shape)) {
-        TRY(network_redefine(network, id, LAYER_SLICE_UPDATE, parts, 2, sinker.update.attrs, diag));
+        TRY(network_redefine(network, id, &stored, parts, 2, diag));
     } else {
-        const attr sizes = attr_of_list(result.sizes, result.rank);
-        TRY(network_add_layer(network, LAYER_SLICE_UPDATE, parts, 2, sinker.update.attrs, sinker.like.name,
-                              sinker.like.source, &whole, diag));
-        TRY(network_redefine(network, id, LAYER_RESHAPE, &whole, 1, &sizes, diag));
+        const layer_draft view = draft_sized(LAYER_RESHAPE, &result);
+        TRY(network_add_layer(network, &stored, parts, 2, sinker.like.name, sinker.like.source, &whole, diag));
+        TRY(network_redefine(network, id, &view, &whole, 1, diag));
     }
     network_move_added(network, first_added, position);
     return INSITU_OK;

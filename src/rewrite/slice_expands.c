@@ -24,10 +24,9 @@ insitu_status network_slice_expands(network *network, insitu_diag *diag) {
         const tensor_id operand = repeated_operand(network, slice);
         if (operand.index == NONE) continue;
         const shape shape = network_tensor_of(network, slice->results[0])->shape;
-        const attr sizes = attr_of_list(shape.sizes, shape.rank);
         bool same = shape_same(&shape, &network_tensor_of(network, operand)->shape);
-        TRY(network_redefine(network, network->order[i], same ? LAYER_RESHAPE : LAYER_EXPAND, &operand, 1, &sizes,
-                             diag));
+        const layer_draft view = draft_sized(same ? LAYER_RESHAPE : LAYER_EXPAND, &shape);
+        TRY(network_redefine(network, network->order[i], &view, &operand, 1, diag));
     }
     return sym_pool_status(&network->symbols, diag);
 }

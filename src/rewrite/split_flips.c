@@ -55,8 +55,8 @@ static insitu_status add_flip(network *network, const meeting *meeting, int64_t 
     tensor_id part;
     TRY(network_add_slice(network, &meeting->update, meeting->x, meeting->dim, sym_int(pool, from),
                           sym_int(pool, from + count), 1, &part, diag));
-    return network_add_layer(network, LAYER_FLIP, &part, 1, meeting->flip.attrs, meeting->update.name,
-                             meeting->update.source, out, diag);
+    const layer_draft flip = draft_like(&meeting->flip);
+    return network_add_layer(network, &flip, &part, 1, meeting->update.name, meeting->update.source, out, diag);
 }
 
 static insitu_status split(network *network, uint32_t position, const meeting *meeting, insitu_diag *diag) {
@@ -66,17 +66,16 @@ static insitu_status split(network *network, uint32_t position, const meeting *m
     const int64_t at = way > 0 ? meeting->to : meeting->from; /* where they meet */
     const int64_t from = way > 0 ? meeting->from : at + inside, to = way > 0 ? at + inside : meeting->to;
     tensor_id operands[2] = {meeting->x, NO_TENSOR}, rest;
-    attr attrs[] = {attr_of_sym(sym_int(pool, meeting->dim)), attr_of_sym(sym_int(pool, to + outside)),
-                    attr_of_sym(sym_int(pool, to)), attr_of_sym(sym_int(pool, 1))};
+    layer_draft update =
+        draft_slice(pool, LAYER_SLICE_UPDATE, meeting->dim, sym_int(pool, to), sym_int(pool, to + outside), 1);
     TRY(add_flip(network, meeting, from, outside, &operands[1], diag));
-    TRY(network_add_layer(network, LAYER_SLICE_UPDATE, operands, 2, attrs, meeting->update.name, meeting->update.source,
-                          &rest, diag));
+    TRY(network_add_layer(network, &update, operands, 2, meeting->update.name, meeting->update.source, &rest, diag));
     network_layer_of(network, network_tensor_of(network, rest)->producer)->assembles = meeting->update.assembles;
     operands[0] = rest;
     TRY(add_flip(network, meeting, at, inside, &operands[1], diag));
-    attrs[1] = attr_of_sym(sym_int(pool, at + inside));
-    attrs[2] = attr_of_sym(sym_int(pool, at));
-    TRY(network_redefine(network, network->order[position], LAYER_SLICE_UPDATE, operands, 2, attrs, diag));
+    draft_int(pool, &update, ATTR_START, at);
+    draft_int(pool, &update, ATTR_END, at + inside);
+    TRY(network_redefine(network, network->order[position], &update, operands, 2, diag));
     network_move_added(network, first_added, position);
     return INSITU_OK;
 }

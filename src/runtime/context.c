@@ -310,7 +310,6 @@ insitu_status insitu_context_stats(const insitu_context *context, insitu_run_sta
         FAIL(diag, INSITU_ARG, "insitu_context_stats needs a context and stats with a struct_size");
     if (!context->has_run)
         FAIL(diag, INSITU_ARG, "the context has no counters: its last call failed, or none was made");
-    size_t size = stats->struct_size < sizeof(*stats) ? stats->struct_size : sizeof(*stats);
-    memcpy((char *)stats + sizeof(size_t), (const char *)&context->stats + sizeof(size_t), size - sizeof(size_t));
+    public_copy(stats, stats->struct_size, &context->stats, sizeof(*stats));
     return INSITU_OK;
 }

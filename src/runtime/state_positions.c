@@ -32,8 +32,7 @@ insitu_status insitu_state_describe(const insitu_state *state, int32_t index, in
                                .position_axis = position_axis(plan, (uint32_t)index),
                                .is_bound = state->is_bound[plan->states[index].state_storage]};
     for (int32_t i = 0; i < tensor->ndim; i++) found.bytes *= (size_t)tensor->shape[i];
-    size_t size = info->struct_size < sizeof(found) ? info->struct_size : sizeof(found);
-    memcpy((char *)info + sizeof(size_t), (const char *)&found + sizeof(size_t), size - sizeof(size_t));
+    public_copy(info, info->struct_size, &found, sizeof(found));
     return INSITU_OK;
 }
 

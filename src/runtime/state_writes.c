@@ -5,11 +5,11 @@
  * saves for as many later writes as it can. */
 #include "runtime/runtime_int.h"
 
-enum { FIRST_POSITION = 2 }; /* operand: x, src, positions... */
-
 static bool has_positions(const plan_step *step) {
-    return step->layer == LAYER_INDEX_UPDATE || step->layer == LAYER_SCATTER_UPDATE;
+    return kind_has(step->layer, TRAIT_UPDATE) && kind_has(step->layer, TRAIT_INDEXED);
 }
+
+static uint32_t first_position(const plan_step *step) { return layer_info_of(step->layer)->first_position; }
 
 /* ---- which bytes ---- */
 
@@ -47,15 +47,16 @@ static insitu_status find_place(const insitu_context *context, const bound_step 
         const bound_attr *dims = &step->attrs[layer_attr_index(LAYER_INDEX_UPDATE, ATTR_DIMS)];
         for (uint32_t i = 0; i < dims->count && *out_inside; i++) {
             const int64_t dim = dims->items[i];
-            TRY(read_position(context, &step->operands[FIRST_POSITION + i], at, result->sizes[dim], &position,
-                              out_inside, diag));
+            TRY(read_position(context, &step->operands[first_position(step->step) + i], at, result->sizes[dim],
+                              &position, out_inside, diag));
             *out_elements += position * result->strides[dim];
         }
         return INSITU_OK;
     }
     const int64_t dim = step->attrs[layer_attr_index(LAYER_SCATTER_UPDATE, ATTR_DIM)].value.i;
     for (uint32_t i = 0; i < result->rank; i++) *out_elements += i == dim ? 0 : at[i] * result->strides[i];
-    TRY(read_position(context, &step->operands[FIRST_POSITION], at, result->sizes[dim], &position, out_inside, diag));
+    TRY(read_position(context, &step->operands[first_position(step->step)], at, result->sizes[dim], &position,
+                      out_inside, diag));
     *out_elements += position * result->strides[dim];
     return INSITU_OK;
 }
@@ -63,7 +64,8 @@ static insitu_status find_place(const insitu_context *context, const bound_step 
 static insitu_status save_positions(const insitu_context *context, const state_write *write, insitu_state *state,
                                     uint32_t storage, int64_t *bytes, insitu_diag *diag) {
     const bound_step *step = write->step;
-    const bound_operand *result = &step->results[write->result], *positions = &step->operands[FIRST_POSITION];
+    const bound_operand *result = &step->results[write->result],
+                        *positions = &step->operands[first_position(step->step)];
     byte_region region = region_of_position(step, result);
     int64_t at[MAX_RANK] = {0}, elements;
     for (uint32_t i = 0; i < positions->rank; i++)
@@ -91,7 +93,7 @@ static byte_region region_of_operand(const bound_operand *operand) {
 static uint32_t known_from(const insitu_context *context, const state_write *write, const uint32_t *writers) {
     const plan_step *step = write->step->step;
     uint32_t known = context->ready[step->results[write->result].type.offset.id];
-    for (uint32_t i = FIRST_POSITION; has_positions(step) && i < step->operand_count; i++) {
+    for (uint32_t i = first_position(step); has_positions(step) && i < step->operand_count; i++) {
         const plan_operand *positions = &step->operands[i];
         if (writers[positions->storage] > known) known = writers[positions->storage];
         if (context->ready[positions->type.offset.id] > known) known = context->ready[positions->type.offset.id];
@@ -106,8 +108,9 @@ static insitu_status add_room(const state_write *write, undo_room *room) {
     byte_region region = region_of_operand(result);
     if (has_positions(step->step)) {
         region = region_of_position(step, result);
-        for (uint32_t i = 0; i < step->operands[FIRST_POSITION].rank; i++)
-            if (!checked_size_mul(count, (size_t)step->operands[FIRST_POSITION].sizes[i], &count)) return INSITU_NOMEM;
+        for (uint32_t i = 0; i < step->operands[first_position(step->step)].rank; i++)
+            if (!checked_size_mul(count, (size_t)step->operands[first_position(step->step)].sizes[i], &count))
+                return INSITU_NOMEM;
     }
     return undo_room_add(room, &region, count) ? INSITU_OK : INSITU_NOMEM;
 }

@@ -17,6 +17,9 @@ import zipfile
 
 import torch_files
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"))
+import operator_table
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LARGEST = 30000  # bytes of a program: larger ones are slow, and add little
 WORD = re.compile(r"[A-Za-z_][\w.]*")
@@ -168,7 +171,7 @@ def make_scripts(out):
 
 
 def make_dictionaries(out):
-    operators = table_words("convert/aten.def")
+    operators = sorted(operator_table.facts())
     layers = table_words("core/layers.def", "core/attrs.def", "core/ops.def", "core/dtypes.def")
     symbols = table_words("core/sym_ops.def")
     schema_words = set()

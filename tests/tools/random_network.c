@@ -39,13 +39,13 @@ static sym number(network *network, int64_t value) { return sym_int(&network->sy
 
 static tensor_id pick(const network *network) { return (tensor_id){random_below(network->tensor_count)}; }
 
-static tensor_id add(network *network, layer_kind kind, const tensor_id *operands, uint32_t count, const attr *attrs) {
-    tensor_id results[2];
+static tensor_id add(network *network, const layer_draft *draft, const tensor_id *operands, uint32_t count) {
+    tensor_id results[MAX_RESULTS];
     char name[16];
     insitu_diag diag;
     insitu_diag_init(&diag);
     (void)snprintf(name, sizeof name, "t%u", network->layer_count);
-    require(network_add_layer(network, kind, operands, count, attrs, name, "", results, &diag) == INSITU_OK);
+    require(network_add_layer(network, draft, operands, count, name, "", results, &diag) == INSITU_OK);
     return results[0];
 }
 
@@ -56,15 +56,12 @@ static shape random_shape(network *network) {
     return shape;
 }
 
-/* dim, end, start, step of a random slice */
-static void random_slice(network *network, tensor_id x, attr attrs[4]) {
+/* Of slice, or slice_update. */
+static layer_draft random_slice(network *network, layer_kind kind, tensor_id x) {
     uint32_t dim = random_below(rank_of(network, x));
     int64_t size = size_of(network, x, dim);
     int64_t start = random_below((uint32_t)size), end = start + 1 + random_below((uint32_t)(size - start));
-    attrs[0] = attr_of_sym(number(network, dim));
-    attrs[1] = attr_of_sym(number(network, end));
-    attrs[2] = attr_of_sym(number(network, start));
-    attrs[3] = attr_of_sym(number(network, 1 + random_below(2)));
+    return draft_slice(&network->symbols, kind, dim, number(network, start), number(network, end), 1 + random_below(2));
 }
 
 /* A tensor of the shape: one that is there, if one fits, else something made from what is there. */
@@ -75,19 +72,19 @@ static tensor_id of_shape(network *network, const shape *wanted) {
         int64_t count = 1, size = 0;
         for (uint32_t i = 0; i < wanted->rank; i++)
             if (sym_constant(&network->symbols, wanted->sizes[i], &size)) count *= size;
-        if (tries > 6 && numel_of(network, tensor) == count)
-            return add(network, LAYER_RESHAPE, &tensor, 1,
-                       &(attr){.kind = ATTR_KIND_SYMS, .list = {wanted->sizes, wanted->rank}});
+        const layer_draft view = draft_sized(LAYER_RESHAPE, wanted);
+        if (tries > 6 && numel_of(network, tensor) == count) return add(network, &view, &tensor, 1);
     }
-    attr attrs[] = {attr_of_dtype(DTYPE_F32), attr_of_list(wanted->sizes, wanted->rank),
-                    attr_of_sym(sym_float(&network->symbols, (double)random_below(9)))};
-    return add(network, LAYER_FILL, NULL, 0, attrs);
+    layer_draft fill = draft_sized(LAYER_FILL, wanted);
+    draft_dtype(&fill, DTYPE_F32);
+    draft_float(&network->symbols, &fill, ATTR_VALUE, (double)random_below(9));
+    return add(network, &fill, NULL, 0);
 }
 
 static void add_view(network *network, tensor_id x) {
     const shape *from = &network->tensors[x.index].shape;
     sym list[MAX_RANK];
-    attr attrs[4];
+    layer_draft view;
     switch (random_below(4)) {
     case 0:
         for (uint32_t i = 0; i < from->rank; i++) list[i] = number(network, i);
@@ -97,9 +94,9 @@ static void add_view(network *network, tensor_id x) {
             list[i - 1] = list[other];
             list[other] = swap;
         }
-        attrs[0] = attr_of_list(list, from->rank);
-        add(network, LAYER_PERMUTE, &x, 1, attrs);
-        return;
+        view = draft_of(LAYER_PERMUTE);
+        draft_list(&view, ATTR_AXES, list, from->rank);
+        break;
     case 1: {
         uint32_t rank = 0;
         int64_t left = numel_of(network, x);
@@ -110,67 +107,73 @@ static void add_view(network *network, tensor_id x) {
             left /= factor;
         }
         list[rank++] = number(network, left);
-        attrs[0] = attr_of_list(list, rank);
-        add(network, LAYER_RESHAPE, &x, 1, attrs);
-        return;
+        view = draft_of(LAYER_RESHAPE);
+        draft_list(&view, ATTR_SIZES, list, rank);
+        break;
     }
     case 2:
         if (from->rank == 0) return;
-        random_slice(network, x, attrs);
-        add(network, LAYER_SLICE, &x, 1, attrs);
-        return;
+        view = random_slice(network, LAYER_SLICE, x);
+        break;
     default:
         for (uint32_t i = 0; i < from->rank; i++) {
             bool repeats = size_of(network, x, i) == 1 && numel_of(network, x) <= RANDOM_MAX_ELEMENTS / 4;
             list[i] = repeats ? number(network, 1 + random_below(2)) : from->sizes[i];
         }
-        attrs[0] = attr_of_list(list, from->rank);
-        add(network, LAYER_EXPAND, &x, 1, attrs);
+        view = draft_of(LAYER_EXPAND);
+        draft_list(&view, ATTR_SIZES, list, from->rank);
     }
+    add(network, &view, &x, 1);
 }
 
 static void add_update(network *network, tensor_id x) {
-    attr attrs[4];
     if (rank_of(network, x) == 0) return;
     if (random_below(5) == 0) {
         shape part = network->tensors[x.index].shape;
         uint32_t dim = random_below(part.rank);
         part.sizes[dim] = number(network, 1 + random_below((uint32_t)size_of(network, x, dim)));
         tensor_id operands[] = {x, of_shape(network, &part)};
-        attrs[0] = attr_of_sym(number(network, dim));
-        attrs[1] = (attr){.kind = ATTR_KIND_NONE};
-        if (random_below(2)) attrs[1] = attr_of_sym(sym_bool(&network->symbols, true));
-        add(network, LAYER_SHIFT_UPDATE, operands, 2, attrs);
+        layer_draft shift = draft_of(LAYER_SHIFT_UPDATE);
+        draft_int(&network->symbols, &shift, ATTR_DIM, dim);
+        if (random_below(2)) draft_flag(&network->symbols, &shift, ATTR_FRONT, true);
+        add(network, &shift, operands, 2);
         return;
     }
-    random_slice(network, x, attrs);
-    tensor_id slice = add(network, LAYER_SLICE, &x, 1, attrs);
+    const layer_draft view = random_slice(network, LAYER_SLICE, x);
+    layer_draft update = view;
+    update.kind = LAYER_SLICE_UPDATE; /* of the same attributes */
+    tensor_id slice = add(network, &view, &x, 1);
     shape part = network->tensors[slice.index].shape;
     tensor_id operands[] = {x, random_below(3) == 0 ? slice : of_shape(network, &part)};
-    add(network, LAYER_SLICE_UPDATE, operands, 2, attrs);
+    add(network, &update, operands, 2);
 }
 
 static void add_compute(network *network, tensor_id x) {
     shape shape = network->tensors[x.index].shape;
     tensor_id operands[3] = {x, x, x};
-    attr attrs[4];
+    layer_draft draft;
     switch (random_below(4)) {
     case 0:
-        attrs[0] = attr_of_op(OP_NEG);
-        add(network, LAYER_UNARY, operands, 1, attrs);
+        draft = draft_of(LAYER_UNARY);
+        draft_op(&draft, OP_NEG);
+        add(network, &draft, operands, 1);
         return;
     case 1:
         operands[1] = of_shape(network, &shape);
-        attrs[0] = attr_of_op(OP_ADD);
-        attrs[1] = attrs[2] = (attr){.kind = ATTR_KIND_NONE};
-        add(network, LAYER_BINARY, operands, 2, attrs);
+        draft = draft_of(LAYER_BINARY);
+        draft_op(&draft, OP_ADD);
+        add(network, &draft, operands, 2);
         return;
-    case 2: add(network, LAYER_COPY, operands, 1, attrs); return;
+    case 2:
+        draft = draft_of(LAYER_COPY);
+        add(network, &draft, operands, 1);
+        return;
     default:
         if (shape.rank == 0 || numel_of(network, x) > RANDOM_MAX_ELEMENTS / 4) return;
         operands[1] = of_shape(network, &shape);
-        attrs[0] = attr_of_sym(number(network, random_below(shape.rank)));
-        add(network, LAYER_CONCAT, operands, 2, attrs);
+        draft = draft_of(LAYER_CONCAT);
+        draft_int(&network->symbols, &draft, ATTR_DIM, random_below(shape.rank));
+        add(network, &draft, operands, 2);
     }
 }
 
@@ -255,50 +258,51 @@ static tensor_id pick_shaped(const network *network, const shape *shape) {
 }
 
 static tensor_id slice_of(network *network, tensor_id x, int64_t start, int64_t end) {
-    attr attrs[] = {attr_of_sym(number(network, 0)), attr_of_sym(number(network, end)),
-                    attr_of_sym(number(network, start)), attr_of_sym(number(network, 1))};
-    return add(network, LAYER_SLICE, &x, 1, attrs);
+    const layer_draft slice =
+        draft_slice(&network->symbols, LAYER_SLICE, 0, number(network, start), number(network, end), 1);
+    return add(network, &slice, &x, 1);
 }
 
 /* A part of x is replaced by one of y, or x is moved on by it, or both are joined. */
 static void add_crossing(network *network, tensor_id x, tensor_id y) {
     int64_t size = size_of(network, x, 0), part = 1 + random_below((uint32_t)size - 1);
     int64_t from = random_below((uint32_t)(size - part + 1)), to = random_below((uint32_t)(size - part + 1));
-    attr attrs[4] = {attr_of_sym(number(network, 0)), {.kind = ATTR_KIND_NONE}};
+    layer_draft draft;
     tensor_id operands[] = {x, y};
     switch (random_below(3)) {
     case 0:
         operands[1] = slice_of(network, y, from, from + part);
-        if (random_below(2)) attrs[1] = attr_of_sym(sym_bool(&network->symbols, true));
-        add(network, LAYER_SHIFT_UPDATE, operands, 2, attrs);
-        return;
+        draft = draft_of(LAYER_SHIFT_UPDATE);
+        draft_int(&network->symbols, &draft, ATTR_DIM, 0);
+        if (random_below(2)) draft_flag(&network->symbols, &draft, ATTR_FRONT, true);
+        break;
     case 1:
         operands[0] = slice_of(network, y, size - part, size);
         operands[1] = slice_of(network, x, 0, size - part);
-        add(network, LAYER_CONCAT, operands, 2, attrs);
-        return;
+        draft = draft_of(LAYER_CONCAT);
+        draft_int(&network->symbols, &draft, ATTR_DIM, 0);
+        break;
     default:
         operands[1] = slice_of(network, y, from, from + part);
-        attrs[1] = attr_of_sym(number(network, to + part));
-        attrs[2] = attr_of_sym(number(network, to));
-        attrs[3] = attr_of_sym(number(network, 1));
-        add(network, LAYER_SLICE_UPDATE, operands, 2, attrs);
+        draft =
+            draft_slice(&network->symbols, LAYER_SLICE_UPDATE, 0, number(network, to), number(network, to + part), 1);
     }
+    add(network, &draft, operands, 2);
 }
 
 /* y and the largest of x along dimension 0, everywhere: all of x is read for each element. */
 static void add_spread(network *network, tensor_id x, tensor_id y) {
     const shape shape = network->tensors[x.index].shape;
     sym axis = number(network, 0);
-    attr reduce[] = {attr_of_list(&axis, 1),
-                     {.kind = ATTR_KIND_NONE},
-                     attr_of_sym(sym_bool(&network->symbols, true)),
-                     attr_of_op(OP_AMAX)};
-    tensor_id row = add(network, LAYER_REDUCE, &x, 1, reduce);
-    attr sizes = attr_of_list(shape.sizes, shape.rank);
-    tensor_id operands[] = {y, add(network, LAYER_EXPAND, &row, 1, &sizes)};
-    attr none = {.kind = ATTR_KIND_NONE}, add_op[] = {attr_of_op(OP_ADD), none, none};
-    add(network, LAYER_BINARY, operands, 2, add_op);
+    layer_draft reduce = draft_of(LAYER_REDUCE), spread = draft_sized(LAYER_EXPAND, &shape);
+    draft_list(&reduce, ATTR_AXES, &axis, 1);
+    draft_flag(&network->symbols, &reduce, ATTR_KEEPDIM, true);
+    draft_op(&reduce, OP_AMAX);
+    tensor_id row = add(network, &reduce, &x, 1);
+    tensor_id operands[] = {y, add(network, &spread, &row, 1)};
+    layer_draft sum = draft_of(LAYER_BINARY);
+    draft_op(&sum, OP_ADD);
+    add(network, &sum, operands, 2);
 }
 
 network *random_crossed_network(uint64_t seed) {
@@ -312,18 +316,20 @@ network *random_crossed_network(uint64_t seed) {
     for (uint32_t i = 0; i < inputs; i++) add_input(network, &shape);
     for (uint32_t i = 0; i < layers; i++) {
         tensor_id x = pick_shaped(network, &shape), operands[] = {x, pick_shaped(network, &shape)};
-        attr none = {.kind = ATTR_KIND_NONE}, add_op[] = {attr_of_op(OP_ADD), none, none}, neg = attr_of_op(OP_NEG);
+        layer_draft sum = draft_of(LAYER_BINARY), negative = draft_of(LAYER_UNARY), copy = draft_of(LAYER_COPY);
+        draft_op(&sum, OP_ADD);
+        draft_op(&negative, OP_NEG);
         uint32_t kind = random_below(8);
         if (kind < 3)
             add_crossing(network, operands[0], operands[1]);
         else if (kind < 5)
-            add(network, LAYER_BINARY, operands, 2, add_op);
+            add(network, &sum, operands, 2);
         else if (kind == 5)
-            add(network, LAYER_UNARY, operands, 1, &neg);
+            add(network, &negative, operands, 1);
         else if (kind == 6)
             add_spread(network, x, operands[1]);
         else if (random_below(3) == 0)
-            add(network, LAYER_COPY, operands, 1, NULL);
+            add(network, &copy, operands, 1);
     }
     for (uint32_t i = 0; i < states; i++) network->states[i].next = pick_shaped(network, &shape);
     for (uint32_t i = 0; i < inputs; i++)

@@ -3,7 +3,7 @@
 #ifndef RANDOM_NETWORK_H
 #define RANDOM_NETWORK_H
 
-#include "network/network.h"
+#include "network/network_edit.h"
 
 enum { RANDOM_MAX_ELEMENTS = 256 }; /* tensors grow beyond that only by a few concats */
 

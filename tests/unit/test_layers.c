@@ -35,6 +35,43 @@ static void test_layers(void **state) {
     assert_int_equal(layer_info_of(LAYER_COPY)->attr_count, 0);
 }
 
+static bool has_attr(const layer_info *info, attr_id id) {
+    for (uint32_t i = 0; i < info->attr_count; i++)
+        if (info->attrs[i].id == id) return true;
+    return false;
+}
+
+/* Every column is filled in where its readers ask for it, and only there. */
+static void test_columns(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < LAYER_KIND_COUNT; i++) {
+        const layer_info *info = layer_info_of((layer_kind)i), *reader = layer_info_of(info->reader);
+        const bool is_update = info->traits & TRAIT_UPDATE, is_indexed = info->traits & TRAIT_INDEXED,
+                   is_part = info->traits & TRAIT_PART;
+        if (info->results > MAX_RESULTS || info->attr_count > MAX_LAYER_ATTRS) fail_msg("%s is too wide", info->name);
+        if (has_attr(info, ATTR_OP) != (info->op_groups != 0)) fail_msg("%s: ops", info->name);
+        if (is_indexed != (info->first_position > 0)) fail_msg("%s: positions", info->name);
+        if (is_indexed && info->first_position >= info->min_operands) fail_msg("%s: no positions", info->name);
+        if (is_indexed && !has_attr(info, ATTR_DIM) && !has_attr(info, ATTR_DIMS)) fail_msg("%s: axes", info->name);
+        if (info->has_reader != (is_part || (is_update && is_indexed))) fail_msg("%s: reader", info->name);
+        if (is_part && !(reader->traits & TRAIT_VIEW)) fail_msg("%s is shown by no view", info->name);
+        if (info->has_reader && !is_part && !reader->first_position) fail_msg("%s is read at no positions", info->name);
+        for (uint32_t k = 0; info->has_reader && k < reader->attr_count; k++)
+            if (!has_attr(info, reader->attrs[k].id)) fail_msg("%s lacks an attribute of its reader", info->name);
+        if (info->counted && !is_update) fail_msg("%s counts what it writes", info->name);
+        if (is_update && is_indexed && !info->counted) fail_msg("%s does not count what it writes", info->name);
+        if ((info->traits & (TRAIT_VIEW | TRAIT_ASSEMBLE | TRAIT_PART)) && !(info->traits & TRAIT_MOVE))
+            fail_msg("%s moves elements", info->name);
+        if ((info->traits & (TRAIT_SUBSET | TRAIT_REPEAT)) && !(info->traits & TRAIT_VIEW))
+            fail_msg("%s is no view", info->name);
+        if ((info->traits & TRAIT_CARRY) && (info->traits & (TRAIT_VIEW | TRAIT_UPDATE)))
+            fail_msg("%s carries its operands' elements as a view or an update", info->name);
+    }
+    assert_int_equal(MAX_RESULTS, 2);
+    assert_int_equal(MAX_LAYER_ATTRS, layer_info_of(LAYER_POOL)->attr_count);
+    assert_int_equal(MAX_LAYER_LISTS, 4); /* of conv and pool */
+}
+
 static void test_attributes(void **state) {
     (void)state;
     bool used[ATTR_ID_COUNT] = {false};
@@ -94,10 +131,8 @@ static void test_index_operands(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_ops),
-        cmocka_unit_test(test_index_operands),
+        cmocka_unit_test(test_layers), cmocka_unit_test(test_columns),        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_ops),    cmocka_unit_test(test_index_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,14 +191,15 @@ static void results_get_names_of_their_own(void **state) {
     tensor_id x, r;
     shape scalar = {0};
     assert_int_equal(network_add_tensor(network, "x", TENSOR_INPUT, DTYPE_F32, &scalar, 0, &x), INSITU_OK);
-    attr op = attr_of_op(OP_EXP);
+    layer_draft op = draft_of(LAYER_UNARY);
+    draft_op(&op, OP_EXP);
     const char *names[] = {"x_1", "x_2", "x_3"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        assert_int_equal(network_add_layer(network, LAYER_UNARY, &x, 1, &op, "x", "", &r, NULL), INSITU_OK);
+        assert_int_equal(network_add_layer(network, &op, &x, 1, "x", "", &r, NULL), INSITU_OK);
         assert_string_equal(network_tensor_of(network, r)->name, names[i]);
     }
     for (uint32_t i = 0; i < 5000; i++) {
-        assert_int_equal(network_add_layer(network, LAYER_UNARY, &x, 1, &op, "", "", &r, NULL), INSITU_OK);
+        assert_int_equal(network_add_layer(network, &op, &x, 1, "", "", &r, NULL), INSITU_OK);
     }
     assert_int_equal(network->names.count, network->tensor_count);
     network_destroy(network);

@@ -124,6 +124,43 @@ static void test_comparison(void **state) {
     }
 }
 
+static void test_types_alike(void **state) {
+    static const struct {
+        const char *a, *b;
+        bool same, same_elements;
+    } rows[] = {
+        {"f32[3,2]", "f32[3,2]", true, true},
+        {"f32[3,2]", "f32[3,2]{2,1}", true, true},
+        {"f32[3,2]", "f16[3,2]", false, false},
+        {"f32[3,2]", "f32[3,2]+1", false, false},
+        {"f32[3,2]", "f32[3,2]{1,3}", false, false},
+        {"f32[1,2]", "f32[1,2]{7,1}", false, true}, /* strides of one element are never taken */
+        {"f32[s0,1]", "f32[s0,1]{1,5}", false, true},
+        {"f32[s0,2]", "f32[u0,2]", false, false},
+        {"f32[0,2]", "f32[0,2]{9,1}", false, false},
+        {"f32[2]", "f32[2,1]", false, false},
+        {"f32[]", "f32[]", true, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const tensor_type a = parse_type(*state, rows[i].a), b = parse_type(*state, rows[i].b);
+        if (type_same(&a, &b) != rows[i].same || type_same(&b, &a) != rows[i].same)
+            fail_msg("%s and %s: same", rows[i].a, rows[i].b);
+        if (type_same_elements(&a, &b) != rows[i].same_elements) fail_msg("%s and %s: elements", rows[i].a, rows[i].b);
+    }
+}
+
+static void test_constant_sizes(void **state) {
+    int64_t sizes[MAX_RANK] = {0};
+    const shape known = parse_shape(*state, "[3,0,5]"), none = parse_shape(*state, "[]"),
+                open = parse_shape(*state, "[3,s0]");
+    assert_true(shape_constant(*state, &known, sizes) && sizes[0] == 3 && sizes[1] == 0 && sizes[2] == 5);
+    assert_true(shape_constant(*state, &none, NULL));
+    assert_false(shape_constant(*state, &open, sizes));
+    int64_t strides[3];
+    dense_strides(3, sizes, strides);
+    assert_true(strides[2] == 1 && strides[1] == 5 && strides[0] == 5);
+}
+
 static void test_broadcast(void **state) {
     sym_pool *pool = *state;
     static const struct {
@@ -153,6 +190,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_bad_text, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strides, setup, teardown),
         cmocka_unit_test_setup_teardown(test_comparison, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_types_alike, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_constant_sizes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_broadcast, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes src/passes/unmarked_views.def: the operators of the installed PyTorch whose results may share memory with their
-operands although their schemas don't say so.
+"""Compares the rows of src/graph/operators.def that have ALIAS(UNKNOWN) with the operators of the installed PyTorch whose
+results may share memory with their operands although their schemas don't say so.
 
-    make_unmarked_views.py [--tries N] [--only REGEX] > src/passes/unmarked_views.def
+    check_unmarked_views.py [--tries N] [--only REGEX]
 
 Every operator that writes nothing is called in eager on random arguments that fit its schema; a result whose storage is
-an operand's is a view. Those that src/passes/view_steps.c has a rule for are left out. Each operator runs in a process
+an operand's is a view. Those whose row has another rule are left out. Each operator runs in a process
 of its own, since some crash on arguments that PyTorch's Python layer never gives them. On stderr: the operators of the
 table of converters that no arguments were found for, and those that change an operand; they have to be looked at by hand.
 """
@@ -22,6 +22,8 @@ import time
 import warnings
 
 import torch
+
+import operator_table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHAPES = [(4, 4), (4,), (1, 4), (2, 2, 4), (1, 4, 2, 2), (), (1,), (0, 4), (1, 2, 2, 2, 2), (2, 3, 4, 4)]
@@ -165,12 +167,12 @@ def main():
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    converted = set(re.findall(r'ATEN\("([^"]+)"', (ROOT / "src/convert/aten.def").read_text()))
-    known = set(re.findall(r'\{"(aten\.[^"]+)", RULE_', (ROOT / "src/passes/view_steps.c").read_text()))
-    stored = set(re.findall(r'SCHEMA\("([^"]+)"', (ROOT / "src/graph/schemas.inc").read_text()))
+    facts, identifiers = operator_table.facts(), {target: name for name, target in operator_table.targets().items()}
+    converted = operator_table.converted()
+    known = {target for target, text in facts.items() if re.search(r"ALIAS\((?!UNKNOWN)", text)}
     found = set()
     for target, operator in operators():
-        if target not in stored or not re.search(options.only, target):
+        if target not in identifiers or not re.search(options.only, target):
             continue
         calls, views, changes = run_apart(operator, options.tries * (10 if target in converted else 1))
         if views and target not in known:
@@ -179,10 +181,11 @@ def main():
             print(f"{target}: no arguments found", file=sys.stderr)
         if target in converted and changes:
             print(f"{target}: changes an operand", file=sys.stderr)
-    print("/* UNMARKED_VIEW(operator): results may share memory with operands, and the schema doesn't say so.\n"
-          f" * Written by scripts/make_unmarked_views.py from PyTorch {torch.__version__.split('+')[0]}. */")
-    for target in sorted(found):
-        print(f'UNMARKED_VIEW("{target}")')
+    listed = {target for target, text in facts.items() if "ALIAS(UNKNOWN)" in text}
+    for target in sorted(found - listed):
+        print(f"{target}: its row {identifiers[target]} of operators.def lacks ALIAS(UNKNOWN)")
+    for target in sorted(listed - found):
+        print(f"{target}: its row has ALIAS(UNKNOWN), and no view was found")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-/* Products and windows of the public builder: matmul, conv, pool, attention. */
+/* Layers of the public builder that take a window: conv, pool. */
 #include "builder/builder_int.h"
 
 /* The caller's window, which may be an older and shorter struct. */
@@ -21,22 +21,10 @@ static uint32_t window_rank(layer_build *build) {
     return rank < 3 ? 0 : rank - 2;
 }
 
-insitu_status insitu_network_add_matmul(insitu_network *network, insitu_value a, insitu_value b, insitu_value bias,
-                                        insitu_value *out_value, insitu_diag *diag) {
-    if (out_value) *out_value = insitu_no_value();
-    layer_build build;
-    build_open(&build, network, LAYER_MATMUL, __func__, out_value, diag);
-    build_operand(&build, a);
-    build_operand(&build, b);
-    build_optional(&build, bias);
-    return build_close(&build, out_value, NULL);
-}
-
 insitu_status insitu_network_add_conv(insitu_network *network, insitu_value x, insitu_value weight, insitu_value bias,
                                       const insitu_window *window, insitu_value *out_value, insitu_diag *diag) {
-    if (out_value) *out_value = insitu_no_value();
     layer_build build;
-    build_open(&build, network, LAYER_CONV, __func__, out_value, diag);
+    build_open(&build, network, LAYER_CONV, __func__, out_value, NULL, diag);
     build_operand(&build, x);
     build_operand(&build, weight);
     build_optional(&build, bias);
@@ -49,14 +37,13 @@ insitu_status insitu_network_add_conv(insitu_network *network, insitu_value x, i
     build_ints(&build, ATTR_OUTPUT_PADDING, rank, given.output_padding, 0);
     build_int(&build, ATTR_GROUPS, given.groups ? given.groups : 1);
     build_flag(&build, ATTR_TRANSPOSED, given.transposed);
-    return build_close(&build, out_value, NULL);
+    return build_close(&build);
 }
 
 insitu_status insitu_network_add_pool(insitu_network *network, const char *op, insitu_value x,
                                       const insitu_window *window, insitu_value *out_value, insitu_diag *diag) {
-    if (out_value) *out_value = insitu_no_value();
     layer_build build;
-    build_open(&build, network, LAYER_POOL, __func__, out_value, diag);
+    build_open(&build, network, LAYER_POOL, __func__, out_value, NULL, diag);
     build_op(&build, op);
     build_operand(&build, x);
     const insitu_window given = read_window(&build, window);
@@ -71,20 +58,5 @@ insitu_status insitu_network_add_pool(insitu_network *network, const char *op, i
     build_flag(&build, ATTR_CEIL_MODE, given.ceil_mode);
     build_flag(&build, ATTR_COUNT_PAD, given.count_pad);
     if (given.divisor) build_int(&build, ATTR_DIVISOR, given.divisor);
-    return build_close(&build, out_value, NULL);
-}
-
-insitu_status insitu_network_add_attention(insitu_network *network, insitu_value q, insitu_value k, insitu_value v,
-                                           insitu_value mask, double scale, bool causal, insitu_value *out_value,
-                                           insitu_diag *diag) {
-    if (out_value) *out_value = insitu_no_value();
-    layer_build build;
-    build_open(&build, network, LAYER_ATTENTION, __func__, out_value, diag);
-    build_operand(&build, q);
-    build_operand(&build, k);
-    build_operand(&build, v);
-    build_optional(&build, mask);
-    build_float(&build, ATTR_SCALE, scale);
-    build_flag(&build, ATTR_CAUSAL, causal);
-    return build_close(&build, out_value, NULL);
+    return build_close(&build);
 }

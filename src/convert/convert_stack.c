@@ -1,0 +1,53 @@
+/* Tensors joined or split along a dimension that the operator names: hstack and its kin, hsplit and its kin. */
+#include "convert/convert_int.h"
+
+static insitu_status lift_to(converter *c, tensor_id x, uint32_t rank, tensor_id *out) {
+    *out = x;
+    while (rank_of(c, *out) < rank) TRY(emit_unsqueeze(c, *out, rank == 3 && rank_of(c, *out) == 2 ? 2 : 0, out));
+    return INSITU_OK;
+}
+
+/* param: 1 hstack, 2 vstack, 3 dstack, 0 column_stack */
+insitu_status convert_stack_along(converter *c) {
+    tensor_id *parts, result;
+    uint32_t count, dim = c->param == 2 ? 0 : c->param == 3 ? 2 : 1;
+    TRY(take_parts(c, &parts, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(lift_to(c, parts[i], c->param ? (uint32_t)c->param : 1, &parts[i]));
+        if (c->param == 0 && rank_of(c, parts[i]) == 1) TRY(emit_unsqueeze(c, parts[i], 1, &parts[i]));
+    }
+    if (c->param == 1 && rank_of(c, parts[0]) == 1) dim = 0;
+    TRY(emit_concat(c, parts, count, dim, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* hsplit, vsplit, dsplit into equal parts or at indices; param: the dimension, 1 standing for 0 of a vector */
+insitu_status convert_split_along(converter *c) {
+    tensor_id x, result;
+    sym at[MAX_RANK], start = sym_int(c->pool, 0), end;
+    TRY(take_tensor(c, "self", &x));
+    uint32_t dim = (uint32_t)c->param, parts = c->node->result_count;
+    if (dim == 1 && rank_of(c, x) == 1) dim = 0;
+    if (dim >= rank_of(c, x)) return convert_fail(c, INSITU_FORMAT, "a tensor of rank %u", rank_of(c, x));
+    const graph_arg *list = take_arg(c, "indices");
+    if (list->kind == ARG_LIST && list->list.count + 1 != parts) return convert_fail(c, INSITU_FORMAT, "wrong parts");
+    for (uint32_t i = 0; i < parts; i++) {
+        sym size = size_of(c, x, dim);
+        if (list->kind != ARG_LIST) {
+            end = sym_floordiv(c->pool, sym_mul(c->pool, size, sym_int(c->pool, i + 1)), sym_int(c->pool, parts));
+        } else if (i + 1 == parts) {
+            end = size;
+        } else {
+            if (list->list.items[i].kind != ARG_SYM) return convert_fail(c, INSITU_FORMAT, "an index is no number");
+            end = list->list.items[i].sym;
+        }
+        at[0] = start;
+        at[1] = end;
+        clamp_slice(c, size, &at[0], &at[1]);
+        TRY(emit_slice(c, x, dim, at[0], at[1], 1, &result));
+        set_result(c, i, result);
+        start = end;
+    }
+    return INSITU_OK;
+}
