@@ -182,12 +182,7 @@ static void print_step(plan_writer *writer, const plan_step *step) {
     } else {
         print_attrs(writer, step);
     }
-    print_expression(writer, "state_written", step->state_written);
-    print_expression(writer, "state_moved", step->state_moved);
-    print_expression(writer, "state_copied", step->state_copied);
-    print_expression(writer, "state_saved", step->state_saved);
-    print_expression(writer, "weight_read", step->weight_read);
-    print_expression(writer, "output_copied", step->output_copied);
+    for (uint32_t i = 0; i < COUNTER_COUNT; i++) print_expression(writer, counter_name(i), step->counters[i]);
     text_printf(writer->out, "}");
 }
 

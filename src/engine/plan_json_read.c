@@ -504,12 +504,8 @@ static insitu_status read_step(const plan_reader *reader, const json_t *row, pla
     } else {
         TRY(read_attrs(reader, row, step));
     }
-    TRY(read_sym_of(reader, row, "state_written", &step->state_written));
-    TRY(read_sym_of(reader, row, "state_moved", &step->state_moved));
-    TRY(read_sym_of(reader, row, "state_copied", &step->state_copied));
-    TRY(read_sym_of(reader, row, "state_saved", &step->state_saved));
-    TRY(read_sym_of(reader, row, "weight_read", &step->weight_read));
-    return read_sym_of(reader, row, "output_copied", &step->output_copied);
+    for (uint32_t i = 0; i < COUNTER_COUNT; i++) TRY(read_sym_of(reader, row, counter_name(i), &step->counters[i]));
+    return INSITU_OK;
 }
 
 static insitu_status read_steps(plan_reader *reader) {

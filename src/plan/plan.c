@@ -1,4 +1,4 @@
-/* Plans: life cycle, and which segment a step lies in. */
+/* Plans: life cycle, names of counters, and which segment a step lies in. */
 #include "plan/plan.h"
 
 insitu_status plan_create(plan **out_plan) {
@@ -21,6 +21,15 @@ void plan_destroy(plan *plan) {
     sym_pool_release(&plan->symbols);
     arena_release(&plan->arena);
     memory_free(plan);
+}
+
+const char *counter_name(counter counter) {
+    static const char *const names[] = {
+#define COUNTER(id, name, stat) name,
+#include "plan/counters.def"
+#undef COUNTER
+    };
+    return names[counter];
 }
 
 uint32_t plan_segment_of(const plan *plan, uint32_t step) {

@@ -31,6 +31,14 @@ typedef struct plan_operand {
     tensor_type type; /* strides and offset in elements, from the storage's start */
 } plan_operand;
 
+typedef enum counter { /* counters.def */
+#define COUNTER(id, name, stat) COUNTER_##id,
+#include "plan/counters.def"
+#undef COUNTER
+                       COUNTER_COUNT
+} counter;
+const char *counter_name(counter counter);
+
 typedef enum step_kind {
     STEP_LAYER,      /* results = layer(operands) */
     STEP_CHECK_INDEX /* operands[0]: integers that must lie in [0, extent), or [-extent, extent) if wrap; else BOUNDS */
@@ -42,12 +50,11 @@ typedef struct plan_step {
     const attr *attrs; /* as in layers: one for each attribute row of the kind */
     const plan_operand *results, *operands;
     uint32_t result_count, operand_count;
-    sym extent;         /* CHECK_INDEX */
-    bool wrap;          /* CHECK_INDEX */
-    const char *name;   /* of the node that it came from */
-    const char *source; /* "model.py:41" or "" */
-    /* bytes for the counters; constants or expressions */
-    sym state_written, state_moved, state_copied, state_saved, weight_read, output_copied;
+    sym extent;                  /* CHECK_INDEX */
+    bool wrap;                   /* CHECK_INDEX */
+    const char *name;            /* of the node that it came from */
+    const char *source;          /* "model.py:41" or "" */
+    sym counters[COUNTER_COUNT]; /* bytes; constants or expressions */
 } plan_step;
 
 typedef struct plan_symbol { /* where a symbol's value comes from, index = symbol index in the pool */

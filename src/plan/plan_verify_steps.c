@@ -118,10 +118,8 @@ static void check_step_known(plan_checker *checker, moment moment, const plan_st
         for (uint32_t k = 0; attr->kind == ATTR_KIND_SYMS && k < attr->list.count; k++)
             check_known(checker, checker->size_ready, attr->list.items[k], moment.segment_start, "a number of a list");
     }
-    const sym counters[] = {step->state_written, step->state_moved, step->state_copied,
-                            step->state_saved,   step->weight_read, step->output_copied};
-    for (size_t i = 0; i < COUNT_OF(counters); i++)
-        check_known(checker, checker->size_ready, counters[i], moment.segment_start, "a count of bytes");
+    for (uint32_t i = 0; i < COUNTER_COUNT; i++)
+        check_known(checker, checker->size_ready, step->counters[i], moment.segment_start, counter_name(i));
 }
 
 /* The operand's storage is alive in the steps [first, last]. */
@@ -174,12 +172,7 @@ static bool check_parts(plan_checker *checker, const plan_step *step) {
         check_index_step(checker, step);
     else
         fault(checker, "its kind is unknown");
-    check_int(checker, step->state_written, 0, "its written bytes");
-    check_int(checker, step->state_moved, 0, "its moved bytes");
-    check_int(checker, step->state_copied, 0, "its copied bytes");
-    check_int(checker, step->state_saved, 0, "its saved bytes");
-    check_int(checker, step->weight_read, 0, "its read bytes");
-    check_int(checker, step->output_copied, 0, "its copied output bytes");
+    for (uint32_t i = 0; i < COUNTER_COUNT; i++) check_int(checker, step->counters[i], 0, counter_name(i));
     for (uint32_t i = 0; i < step->operand_count; i++)
         if (step->operands[i].storage < checker->plan->storage_count &&
             !checker->storage_is_good[step->operands[i].storage])

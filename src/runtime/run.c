@@ -233,13 +233,8 @@ static insitu_status execute(insitu_context *context, const insitu_state *state,
     context->stats = first->totals;
     TRY(run_segments(context, diag));
     for (uint32_t i = 1; i < plan->segment_count; i++) {
-        const insitu_run_stats *more = &context->segments[i].current->totals;
-        context->stats.state_bytes_written += more->state_bytes_written;
-        context->stats.state_bytes_moved += more->state_bytes_moved;
-        context->stats.state_bytes_copied += more->state_bytes_copied;
-        context->stats.state_bytes_saved += more->state_bytes_saved;
-        context->stats.weight_bytes_read += more->weight_bytes_read;
-        context->stats.output_bytes_copied += more->output_bytes_copied;
+        insitu_run_stats *more = &context->segments[i].current->totals;
+        for (uint32_t c = 0; c < COUNTER_COUNT; c++) *stats_counter(&context->stats, c) += *stats_counter(more, c);
         context->stats.arena_bytes += more->arena_bytes;
     }
     for (uint32_t i = 0; i < plan->output_count; i++) context_finish_output(context, state, i);

@@ -182,6 +182,8 @@ MUST_CHECK insitu_status context_check_asserts(const insitu_context *context, ui
 MUST_CHECK insitu_status context_read_item(insitu_context *context, uint32_t item, insitu_diag *diag);
 
 /* ---- binding.c ---- */
+/* The counter's place in the stats. */
+int64_t *stats_counter(insitu_run_stats *stats, counter counter);
 /* The segment's binding for the values that are known, made if it is new; the least recently used one makes room. For
  * the first segment all inputs are checked against it. Errors: SHAPE, ARG (a number differs), ASSERT, UNSUPPORTED,
  * NOMEM. */

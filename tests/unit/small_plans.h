@@ -93,8 +93,8 @@ static inline plan_step *add_step(plan *plan, layer_kind layer, const char *name
     step->attrs = attrs;
     step->result_count = result_count;
     step->operand_count = operand_count;
-    step->state_written = step->state_moved = step->state_copied = step->state_saved = zero;
-    step->extent = step->weight_read = step->output_copied = zero;
+    step->extent = zero;
+    for (uint32_t i = 0; i < COUNTER_COUNT; i++) step->counters[i] = zero;
     plan->segments[plan->segment_count - 1].end_step = plan->step_count;
     return step;
 }
@@ -187,22 +187,22 @@ static inline plan *make_small_plan(void) {
     set_op(step, OP_ADD);
     set_value(step, ATTR_SCALAR, one);
     set_value(step, ATTR_SCALAR_FIRST, sym_bool(pool, false));
-    step->state_written = sym_int(pool, 8);
+    step->counters[COUNTER_STATE_WRITTEN] = sym_int(pool, 8);
     step = add_step(plan, LAYER_BINARY, "accumulate", &history_operand, 1,
                     (plan_operand[]){history_operand, weight_operand}, 2);
     set_op(step, OP_ADD);
-    step->state_written = step->weight_read = sym_int(pool, 32);
+    step->counters[COUNTER_STATE_WRITTEN] = step->counters[COUNTER_WEIGHT_READ] = sym_int(pool, 32);
     step = add_step(plan, LAYER_INDEX_UPDATE, "update", &cache_operand, 1,
                     (plan_operand[]){cache_operand, source_operand, pos_operand}, 3);
     set_value(step, ATTR_ACCUMULATE, sym_bool(pool, false));
     set_value(step, ATTR_WRAP, sym_bool(pool, false));
     set_list(plan, step, ATTR_DIMS, (sym[]){sym_int(pool, 0)}, 1);
-    step->state_written = sym_int(pool, 32);
+    step->counters[COUNTER_STATE_WRITTEN] = sym_int(pool, 32);
     step = add_step(plan, LAYER_BINARY, "shift_bias", &bias_operand, 1, &bias_operand, 1);
     set_op(step, OP_ADD);
     set_value(step, ATTR_SCALAR, sym_float(pool, 1));
     set_value(step, ATTR_SCALAR_FIRST, sym_bool(pool, false));
-    step->state_written = sym_int(pool, 32);
+    step->counters[COUNTER_STATE_WRITTEN] = sym_int(pool, 32);
 
     sym zero = sym_int(pool, 0);
     plan->asserts[plan->assert_count++] = (sym_assert){.condition = sym_compare(pool, SYM_NE, rows, sym_int(pool, 5)),
