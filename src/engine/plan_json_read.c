@@ -559,7 +559,8 @@ static insitu_status read_tables(plan_reader *reader, arena *scratch) {
     TRY(read_storages(reader));
     TRY(read_steps(reader));
     TRY(read_segments(reader));
-    return read_restores(reader);
+    TRY(read_restores(reader));
+    return plan_derive(reader->plan);
 }
 
 insitu_status plan_read_json(const char *json, size_t size, plan **out_plan, weight_source **out_sources,

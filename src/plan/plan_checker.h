@@ -1,4 +1,4 @@
-/* core, inside: what the plan verifier's two files share. plan_verify.c checks the tables, plan_verify_steps.c the steps.
+/* plan, inside: what the plan verifier's two files share. plan_verify.c checks the tables, plan_verify_steps.c the steps.
  *
  * A check reports a fault (there may be many) and goes on; the functions that return bool tell whether what they looked at
  * may be followed. */
@@ -12,13 +12,11 @@ typedef struct plan_checker {
     arena scratch;
     text faults;
     uint32_t fault_count;
-    char where[192]; /* what is being checked */
-    /* Of each expression: 0 known before the call, n + 1 after item step n, NONE never: a symbol without a source. */
-    uint32_t *ready;
-    /* The same for sizes, which must not use a symbol that is not in_sizes. */
+    char where[192];  /* what is being checked */
+    plan_facts facts; /* what the plan's should be */
+    /* As facts.ready, for sizes, which must not use a symbol that is not in_sizes. */
     uint32_t *size_ready;
     bool *storage_is_good; /* of each storage: its own row has no fault */
-    uint32_t last_check;   /* the last step that may fail the call; NONE */
 } plan_checker;
 
 void fault(plan_checker *checker, const char *format, ...) PRINTF_LIKE(2, 3);

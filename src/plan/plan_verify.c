@@ -31,27 +31,20 @@ void fault_at(plan_checker *checker, const char *format, ...) {
 
 static uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-static insitu_status find_ready(plan_checker *checker) {
+static insitu_status find_size_ready(plan_checker *checker) {
     const plan *plan = checker->plan;
     const sym_pool *pool = &plan->symbols;
-    TRY(arena_array(&checker->scratch, pool->node_count, sizeof(uint32_t), &checker->ready));
     TRY(arena_array(&checker->scratch, pool->node_count, sizeof(uint32_t), &checker->size_ready));
     for (uint32_t id = 0; id < pool->node_count; id++) {
-        sym node = {id};
-        uint32_t symbol = sym_symbol_index(pool, node), ready = 0, size_ready = 0;
-        if (symbol != NONE) {
-            const plan_symbol *source = &plan->symbol_sources[symbol];
-            if (source->source == SYMBOL_UNUSED) ready = size_ready = NONE;
-            if (source->source == SYMBOL_STEP) ready = source->step + 1;
-            if (source->source == SYMBOL_STEP) size_ready = source->in_sizes ? ready : NONE;
+        uint32_t symbol = sym_symbol_index(pool, (sym){id}), ready = checker->facts.ready[id];
+        if (symbol != NONE && plan->symbol_sources[symbol].source == SYMBOL_STEP &&
+            !plan->symbol_sources[symbol].in_sizes)
+            ready = NONE;
+        for (uint32_t i = 0; i < sym_arg_count(pool, (sym){id}); i++) {
+            uint32_t argument = sym_arg(pool, (sym){id}, i).id;
+            if (argument < id) ready = later(ready, checker->size_ready[argument]);
         }
-        for (uint32_t i = 0; i < sym_arg_count(pool, node); i++) {
-            uint32_t argument = sym_arg(pool, node, i).id;
-            ready = later(ready, argument < id ? checker->ready[argument] : NONE);
-            size_ready = later(size_ready, argument < id ? checker->size_ready[argument] : NONE);
-        }
-        checker->ready[id] = ready;
-        checker->size_ready[id] = size_ready;
+        checker->size_ready[id] = ready;
     }
     return INSITU_OK;
 }
@@ -61,7 +54,7 @@ bool check_sym(plan_checker *checker, sym value, const char *what) {
         fault(checker, "%s is no expression of the plan", what);
         return false;
     }
-    if (checker->ready[value.id] == NONE) {
+    if (checker->facts.ready[value.id] == NONE) {
         fault(checker, "%s depends on a symbol that has no source", what);
         return false;
     }
@@ -333,7 +326,7 @@ static insitu_status check_inputs(plan_checker *checker) {
             if (input->is_written) fault(checker, "it is no tensor, but is written");
             if (input->is_scalar && !is_number_dtype(input->type.dtype)) fault(checker, "its dtype is not a number's");
             if (input->is_scalar && check_sym(checker, input->value, "its value"))
-                check_known(checker, checker->ready, input->value, 0, "its value");
+                check_known(checker, checker->facts.ready, input->value, 0, "its value");
             continue;
         }
         int64_t offset;
@@ -493,7 +486,8 @@ static insitu_status check_all(plan_checker *checker) {
     if (checker->fault_count) return INSITU_OK;
     check_symbols(checker);
     if (!check_segments(checker)) return INSITU_OK;
-    TRY(find_ready(checker));
+    TRY(plan_find_facts(plan, &checker->scratch, &checker->facts));
+    TRY(find_size_ready(checker));
     TRY(arena_array(&checker->scratch, plan->storage_count, sizeof(bool), &checker->storage_is_good));
     check_weights(checker);
     for (uint32_t i = 0; i < plan->storage_count; i++) checker->storage_is_good[i] = check_storage(checker, i);
@@ -502,11 +496,15 @@ static insitu_status check_all(plan_checker *checker) {
     TRY(check_inputs(checker));
     TRY(check_outputs(checker));
     check_asserts_and_report(checker);
-    return check_steps(checker);
+    TRY(check_steps(checker));
+    fault_at(checker, "plan");
+    if (!checker->fault_count && !plan_facts_same(&plan->facts, &checker->facts))
+        fault(checker, "its facts are not those of its rows");
+    return INSITU_OK;
 }
 
 insitu_status plan_verify(plan *plan, insitu_diag *diag) {
-    plan_checker checker = {.plan = plan, .last_check = NONE};
+    plan_checker checker = {.plan = plan};
     arena_init(&checker.scratch);
     text_init(&checker.faults);
     insitu_status status = check_all(&checker);

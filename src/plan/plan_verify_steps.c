@@ -101,7 +101,7 @@ static void check_operand_known(plan_checker *checker, moment moment, const plan
         check_known(checker, checker->size_ready, type->shape.sizes[i], moment.segment_start, "a size");
         check_known(checker, checker->size_ready, type->strides[i], moment.segment_start, "a stride");
     }
-    check_known(checker, checker->ready, type->offset, moment.step, "an offset");
+    check_known(checker, checker->facts.ready, type->offset, moment.step, "an offset");
     check_known(checker, checker->size_ready, plan->storages[operand->storage].bytes, moment.segment_start,
                 "the size of a storage");
 }
@@ -110,11 +110,13 @@ static void check_operand_known(plan_checker *checker, moment moment, const plan
 static void check_step_known(plan_checker *checker, moment moment, const plan_step *step) {
     for (uint32_t i = 0; i < step->operand_count; i++) check_operand_known(checker, moment, &step->operands[i]);
     for (uint32_t i = 0; i < step->result_count; i++) check_operand_known(checker, moment, &step->results[i]);
-    if (step->kind == STEP_CHECK_INDEX) check_known(checker, checker->ready, step->extent, moment.step, "its extent");
+    if (step->kind == STEP_CHECK_INDEX)
+        check_known(checker, checker->facts.ready, step->extent, moment.step, "its extent");
     uint32_t attr_count = step->kind == STEP_LAYER && !step_is_item(step) ? layer_info_of(step->layer)->attr_count : 0;
     for (uint32_t i = 0; i < attr_count; i++) {
         const attr *attr = &step->attrs[i];
-        if (attr->kind == ATTR_KIND_SYM) check_known(checker, checker->ready, attr->value, moment.step, "a number");
+        if (attr->kind == ATTR_KIND_SYM)
+            check_known(checker, checker->facts.ready, attr->value, moment.step, "a number");
         for (uint32_t k = 0; attr->kind == ATTR_KIND_SYMS && k < attr->list.count; k++)
             check_known(checker, checker->size_ready, attr->list.items[k], moment.segment_start, "a number of a list");
     }
@@ -184,8 +186,6 @@ static bool check_parts(plan_checker *checker, const plan_step *step) {
     return checker->fault_count == before;
 }
 
-static bool is_check(const plan_step *step) { return step->kind == STEP_CHECK_INDEX || step_is_item(step); }
-
 static moment moment_of(const plan *plan, uint32_t step) {
     return (moment){plan->segments[plan_segment_of(plan, step)].first_step, step};
 }
@@ -195,7 +195,6 @@ static void check_step(plan_checker *checker, uint32_t index) {
     fault_at(checker, "step %u '%s'", index, shown(step->name));
     if (!check_parts(checker, step)) return;
     if (step_is_item(step)) check_item_step(checker, index);
-    if (is_check(step)) checker->last_check = index;
     check_step_known(checker, moment_of(checker->plan, index), step);
     check_uses(checker, index);
 }
@@ -221,7 +220,7 @@ static void check_restore(plan_checker *checker, uint32_t index) {
     }
     check_step_known(checker, moment_of(plan, restore->save_step), step);
     check_writable(checker, &step->results[0]);
-    uint32_t last = checker->last_check == NONE ? restore->save_step : checker->last_check;
+    uint32_t last = checker->facts.last_check == NONE ? restore->save_step : checker->facts.last_check;
     for (uint32_t i = 0; i < step->operand_count; i++)
         check_lives(checker, restore->save_step, last, &step->operands[i]);
 }
@@ -234,7 +233,7 @@ static insitu_status check_saves(plan_checker *checker) {
     for (uint32_t i = 0; i < plan->storage_count; i++) first_saves[i] = NONE;
     for (uint32_t i = 0; i < plan->restore_count; i++)
         first_saves[plan->restores[i].step.results[0].storage] = plan->restores[i].save_step;
-    for (uint32_t i = 0; checker->last_check != NONE && i < checker->last_check; i++) {
+    for (uint32_t i = 0; checker->facts.last_check != NONE && i < checker->facts.last_check; i++) {
         const plan_step *step = &plan->steps[i];
         for (uint32_t r = 0; r < step->result_count; r++) {
             uint32_t storage = step->results[r].storage;
@@ -242,7 +241,7 @@ static insitu_status check_saves(plan_checker *checker) {
             if (first_saves[storage] != NONE && first_saves[storage] < i) continue;
             fault_at(checker, "step %u '%s'", i, step->name);
             fault(checker, "it writes a state or an input that is not saved, and step %u may still fail",
-                  checker->last_check);
+                  checker->facts.last_check);
         }
     }
     return INSITU_OK;

@@ -157,7 +157,7 @@ static insitu_status prepare(const insitu_context *context, uint32_t segment, bi
     binding->threads = context->threads;
     TRY(backend->prepare(&binding->bound, context->threads, &binding->arena, &binding->prepared,
                          &binding->workspace_bytes, diag));
-    TRY(state_writes_find(context, &binding->bound, &binding->arena, &binding->writes));
+    TRY(state_writes_find(&binding->bound, &binding->arena, &binding->writes));
     TRY(plan_bind_restores(context->engine->plan, segment, &binding->bound, context->values, context->fixed,
                            &binding->arena, &binding->restores, diag));
     if (binding->restores.step_count == 0) return INSITU_OK;

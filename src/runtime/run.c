@@ -34,10 +34,12 @@ static bool needs_staging(const insitu_context *context, const binding *binding,
            !same_strides(layout->rank, layout->sizes, context->inputs[index].strides, layout->strides);
 }
 
+/* Decides which inputs are staged, and makes room for them. */
 static insitu_status reserve_inputs(const insitu_context *context, binding *binding, insitu_diag *diag) {
     for (uint32_t i = 0; i < context->engine->plan->input_count; i++) {
         binding_input *input = &binding->inputs[i];
-        if (input->staged || !needs_staging(context, binding, i)) continue;
+        context->inputs[i].is_staged = needs_staging(context, binding, i);
+        if (input->staged || !context->inputs[i].is_staged) continue;
         input->staged = memory_alloc_aligned(input->layout.extent, ARENA_ALIGNMENT);
         if (!input->staged) FAIL(diag, INSITU_NOMEM, "out of memory for an input of %zu bytes", input->layout.extent);
     }
@@ -47,7 +49,7 @@ static insitu_status reserve_inputs(const insitu_context *context, binding *bind
 /* ---- addresses ---- */
 
 static void *input_base(const insitu_context *context, const binding *binding, uint32_t index) {
-    if (needs_staging(context, binding, index)) return binding->inputs[index].staged;
+    if (context->inputs[index].is_staged) return binding->inputs[index].staged;
     uint8_t *address = context->inputs[index].address;
     return address ? address : context->output.data; /* without elements any address will do */
 }
@@ -81,7 +83,7 @@ static void set_arena_bases(insitu_context *context, uint32_t segment) {
 
 static void stage_inputs(const insitu_context *context, const binding *binding) {
     for (uint32_t i = 0; i < context->engine->plan->input_count; i++) {
-        if (!needs_staging(context, binding, i)) continue;
+        if (!context->inputs[i].is_staged) continue;
         const layout *layout = &binding->inputs[i].layout;
         strided_copy(layout->dtype, layout->rank, layout->sizes, binding->inputs[i].staged, layout->strides,
                      context->inputs[i].address, context->inputs[i].strides);
@@ -149,7 +151,7 @@ static insitu_status start_segment(insitu_context *context, uint32_t segment, in
     return segment ? patch(context, segment, diag) : INSITU_OK;
 }
 
-static insitu_status run_uncut(const insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
+static insitu_status run_steps(const insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
                                uint32_t *out_failed, insitu_diag *diag) {
     if (first == end) return INSITU_OK;
     backend_call call = {.bases = context->bases,
@@ -160,37 +162,36 @@ static insitu_status run_uncut(const insitu_context *context, uint32_t segment, 
     return context->backend->run(context->segments[segment].current->prepared, &call, diag);
 }
 
-/* Runs the steps [first, end) of the segment, none of which is an item. For an open snapshot what they replace is saved
- * in between. */
-static insitu_status run_steps(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
-                               uint32_t *out_failed, insitu_diag *diag) {
+/* For an open snapshot what the steps from here on replace is saved. */
+static void save_writes(insitu_context *context, uint32_t segment, uint32_t step) {
     const state_writes *writes = &context->segments[segment].current->writes;
-    if (!context->logged) return run_uncut(context, segment, first, end, out_failed, diag);
-    for (uint32_t cut = state_writes_next_cut(writes, first, end); cut < end;
-         cut = state_writes_next_cut(writes, first + 1, end)) {
-        TRY(run_uncut(context, segment, first, cut, out_failed, diag));
-        context->stats.snapshot_bytes_saved +=
-            (int64_t)state_writes_save(writes, context->engine->plan, cut, context->bases, context->logged);
-        first = cut;
-    }
-    return run_uncut(context, segment, first, end, out_failed, diag);
+    context->stats.snapshot_bytes_saved +=
+        (int64_t)state_writes_save(writes, context->engine->plan, step, context->bases, context->logged);
 }
 
-/* *next_item counts the item steps that were read. */
-static insitu_status run_segment(insitu_context *context, uint32_t segment, uint32_t *next_item, uint32_t *out_failed,
+static insitu_status read_item(insitu_context *context, uint32_t segment, uint32_t item, insitu_diag *diag) {
+    TRY(context_read_item(context, item, diag));
+    TRY(patch(context, segment, diag));
+    return context_decide_outputs(context, item, diag);
+}
+
+/* *next_stop counts the plan's stops that lie behind. */
+static insitu_status run_segment(insitu_context *context, uint32_t segment, uint32_t *next_stop, uint32_t *out_failed,
                                  insitu_diag *diag) {
-    uint32_t at = context->engine->plan->segments[segment].first_step;
-    uint32_t end = context->engine->plan->segments[segment].end_step;
+    const plan *plan = context->engine->plan;
+    uint32_t at = plan->segments[segment].first_step, end = plan->segments[segment].end_step;
     TRY(start_segment(context, segment, diag));
-    while (*next_item < context->item_count && context->items[*next_item] < end) {
-        uint32_t item = context->items[*next_item];
-        TRY(run_steps(context, segment, at, item, out_failed, diag));
-        *out_failed = item;
-        TRY(context_read_item(context, item, diag));
-        TRY(patch(context, segment, diag));
-        TRY(context_decide_outputs(context, item, diag));
-        at = item + 1;
-        ++*next_item;
+    for (; *next_stop < plan->facts.stop_count && plan->facts.stops[*next_stop].step < end; ++*next_stop) {
+        const plan_stop *stop = &plan->facts.stops[*next_stop];
+        bool is_item = stop->kind == STOP_ITEM;
+        if (!is_item && (stop->kind != STOP_SAVE || !context->logged)) continue;
+        TRY(run_steps(context, segment, at, stop->step, out_failed, diag));
+        at = stop->step + is_item;
+        if (is_item) *out_failed = stop->step;
+        if (is_item)
+            TRY(read_item(context, segment, stop->step, diag));
+        else
+            save_writes(context, segment, stop->step);
     }
     return run_steps(context, segment, at, end, out_failed, diag);
 }
@@ -198,7 +199,7 @@ static insitu_status run_segment(insitu_context *context, uint32_t segment, uint
 /* Puts back what was written before step failed, from the last save to the first. Saves are kept until the last check. */
 static void restore(const insitu_context *context, uint32_t failed) {
     const plan *plan = context->engine->plan;
-    if (context->last_check == NONE || failed > context->last_check) return;
+    if (plan->facts.last_check == NONE || failed > plan->facts.last_check) return;
     for (uint32_t i = plan->segment_count; i-- > 0;) {
         const binding *binding = context->segments[i].current;
         if (!binding || binding->restores.step_count == 0) continue;
@@ -213,9 +214,9 @@ static void restore(const insitu_context *context, uint32_t failed) {
 static insitu_status run_segments(insitu_context *context, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     size_t log_length = context->logged ? context->logged->log.used : 0;
-    uint32_t next_item = 0, failed = 0;
+    uint32_t next_stop = 0, failed = 0;
     for (uint32_t i = 0; i < plan->segment_count; i++) {
-        insitu_status status = run_segment(context, i, &next_item, &failed, diag);
+        insitu_status status = run_segment(context, i, &next_stop, &failed, diag);
         if (status == INSITU_OK) continue;
         restore(context, failed);
         if (context->logged) undo_log_roll_back(&context->logged->log, context->logged->storages, log_length);

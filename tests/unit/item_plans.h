@@ -79,6 +79,7 @@ static inline plan *make_item_position_plan(dtype position_type, bool is_bounded
                      .message = "thirteen is unlucky",
                      .source = "model.py:9"};
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan;
 }
 
@@ -107,6 +108,7 @@ static inline plan *make_open_size_plan(void) {
     set_list(plan, step, ATTR_DIMS, (sym[]){sym_int(pool, 0)}, 1);
     step->counters[COUNTER_STATE_WRITTEN] = type_bytes(plan, &row);
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan;
 }
 
@@ -128,6 +130,7 @@ static inline plan *make_item_view_plan(void) {
     set_value(step, ATTR_SCALAR_FIRST, sym_bool(pool, false));
     add_item(plan, "item", (plan_operand){pos, number}, symbol, false);
     plan->first_write = plan->step_count;
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan;
 }
 
@@ -165,6 +168,7 @@ static inline plan *make_item_size_plan(void) {
                     (plan_operand[]){{sum, part}, part_of_x}, 2),
            OP_MUL);
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan;
 }
 
@@ -201,6 +205,7 @@ static inline plan *make_late_check_plan(void) {
     plan->report[plan->report_count++] = (report_row){
         "counter", number, "elementwise", sym_int(pool, 8), zero, zero, sym_int(pool, 8), true, "", "", ""};
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan;
 }
 

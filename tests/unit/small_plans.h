@@ -28,6 +28,12 @@ static inline plan *new_plan(void) {
     return made;
 }
 
+/* The rows are complete. */
+static inline insitu_status finish_plan(plan *plan, insitu_diag *diag) {
+    assert_int_equal(plan_derive(plan), INSITU_OK);
+    return plan_verify(plan, diag);
+}
+
 static inline tensor_type dense_type(plan *plan, dtype type, uint32_t rank, const sym *sizes) {
     tensor_type made = {.dtype = type, .shape = {.rank = rank}};
     for (uint32_t i = 0; i < rank; i++) made.shape.sizes[i] = sizes[i];
@@ -224,6 +230,7 @@ static inline plan *make_small_plan(void) {
                                                       "mul_3 (model.py:41) reads the old value after the write",
                                                       "let mul_3 (model.py:41) read the new value"};
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan;
 }
 

@@ -36,7 +36,7 @@ static engine_file save(const insitu_engine *engine) {
 
 static insitu_engine *make_engine(plan *plan) {
     insitu_engine *engine;
-    assert_int_equal(plan_verify(plan, NULL), INSITU_OK);
+    assert_int_equal(finish_plan(plan, NULL), INSITU_OK);
     assert_int_equal(engine_create(plan, NULL, 0, &engine, NULL), INSITU_OK);
     return engine;
 }

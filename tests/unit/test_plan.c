@@ -1,4 +1,4 @@
-#include "small_plans.h"
+#include "item_plans.h"
 
 #include "plan/backend.h"
 
@@ -6,7 +6,7 @@ static void the_small_plan_is_valid(void **state) {
     (void)state;
     plan *plan = make_small_plan();
     insitu_diag diag = {.struct_size = sizeof(diag)};
-    if (plan_verify(plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
+    if (finish_plan(plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     plan_destroy(plan);
 }
 
@@ -113,6 +113,66 @@ static void faults_are_named(void **state) {
     }
 }
 
+static void wrong_undo(plan *plan) { plan->facts.writes[2].undo = UNDO_WHOLE; }
+static void wrong_positions(plan *plan) { plan->facts.writes[2].positions = 1; }
+static void wrong_dim(plan *plan) { plan->facts.writes[2].dims[0] = 1; }
+static void save_late(plan *plan) { plan->facts.writes[2].save++; }
+static void lose_write(plan *plan) { plan->facts.write_count--; }
+static void lose_stop(plan *plan) { plan->facts.stop_count--; }
+static void move_stop(plan *plan) { plan->facts.stops[0].step++; }
+static void wrong_check(plan *plan) { plan->facts.last_check = NONE; }
+static void known_early(plan *plan) { plan->facts.ready[plan->outputs[3].value.id] = 1; }
+static void new_expression(plan *plan) { (void)sym_int(&plan->symbols, 123456); }
+
+/* What follows from the rows is checked too. */
+static void facts_are_those_of_the_rows(void **state) {
+    (void)state;
+    void (*const damages[])(plan *) = {wrong_undo, wrong_positions, wrong_dim,   save_late,   lose_write,
+                                       lose_stop,  move_stop,       wrong_check, known_early, new_expression};
+    for (size_t i = 0; i < COUNT_OF(damages); i++) {
+        plan *plan = make_small_plan();
+        insitu_diag diag = {.struct_size = sizeof(diag)};
+        assert_int_equal(plan_verify(plan, NULL), INSITU_OK);
+        damages[i](plan);
+        assert_int_equal(plan_verify(plan, &diag), INSITU_FORMAT);
+        if (!strstr(diag.message, "plan: its facts are not those of its rows"))
+            fail_msg("case %zu: '%s'", i, diag.message);
+        plan_destroy(plan);
+    }
+}
+
+typedef struct expected_stop {
+    stop_kind kind;
+    uint32_t step;
+} expected_stop;
+
+static void assert_stops(plan *plan, const expected_stop *stops, uint32_t count) {
+    assert_int_equal(plan->facts.stop_count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(plan->facts.stops[i].kind, stops[i].kind);
+        assert_int_equal(plan->facts.stops[i].step, stops[i].step);
+    }
+    plan_destroy(plan);
+}
+
+static void stops_are_found(void **state) {
+    (void)state;
+    plan *plan = make_small_plan();
+    assert_int_equal(plan->facts.last_check, 0);
+    assert_int_equal(plan->facts.write_count, 3); /* bias is an input */
+    assert_int_equal(plan->facts.writes[0].undo, UNDO_WHOLE);
+    assert_int_equal(plan->facts.writes[2].undo, UNDO_ROWS);
+    assert_int_equal(plan->facts.writes[2].positions, 2);
+    assert_int_equal(plan->facts.writes[2].save, 3); /* with the first: its position is an input's */
+    assert_stops(plan, (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_CHECKED, 1}, {STOP_SAVE, 3}}, 3);
+    assert_stops(
+        make_item_size_plan(),
+        (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 1}, {STOP_ITEM, 2}, {STOP_SEGMENT, 3}, {STOP_CHECKED, 3}}, 5);
+    /* the row's position is what the call makes of the counter: it can only be saved after that */
+    assert_stops(make_late_check_plan(),
+                 (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 2}, {STOP_CHECKED, 5}, {STOP_SAVE, 5}}, 4);
+}
+
 static void many_faults_are_counted(void **state) {
     (void)state;
     plan *plan = make_small_plan();
@@ -193,7 +253,7 @@ static void an_operand_outside_its_storage_is_found_when_sizes_are_known(void **
     size_t arena_bytes;
     arena_init(&arena);
     plan->storages[9].bytes = sym_int(&plan->symbols, 64); /* enough for two rows */
-    assert_int_equal(plan_verify(plan, NULL), INSITU_OK);
+    assert_int_equal(finish_plan(plan, NULL), INSITU_OK);
     bool known = true;
     sym_value rows = {.kind = SYM_KIND_INT, .i = 2};
     assert_int_equal(plan_bind(plan, 0, NULL, &rows, &known, &arena, &bound, &arena_bytes, &diag), INSITU_OK);
@@ -243,6 +303,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_small_plan_is_valid),
         cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(facts_are_those_of_the_rows),
+        cmocka_unit_test(stops_are_found),
         cmocka_unit_test(many_faults_are_counted),
         cmocka_unit_test(the_report_is_a_table),
         cmocka_unit_test(printed_plans_name_everything),
