@@ -263,39 +263,3 @@ int64_t layer_attr_int(const network *network, const layer *layer, attr_id id) {
     if (value.kind == ATTR_KIND_SYM) (void)sym_constant(&network->symbols, value.value, &number);
     return number;
 }
-
-static bool group_of_layer(layer_kind kind, op_group *out_group, op_group *out_other) {
-    static const struct {
-        layer_kind kind;
-        op_group group, other;
-    } groups[] = {
-        {LAYER_UNARY, OPS_UNARY, OPS_UNARY},
-        {LAYER_BINARY, OPS_BINARY, OPS_COMPARE},
-        {LAYER_REDUCE, OPS_REDUCE, OPS_REDUCE},
-        {LAYER_REDUCE_INDEX, OPS_REDUCE, OPS_REDUCE},
-        {LAYER_SCAN, OPS_SCAN, OPS_SCAN},
-        {LAYER_POOL, OPS_MODE, OPS_MODE},
-        {LAYER_PAD, OPS_MODE, OPS_MODE},
-        {LAYER_TRIANGLE, OPS_MODE, OPS_MODE},
-        {LAYER_SCATTER_UPDATE, OPS_UPDATE, OPS_UPDATE},
-    };
-    for (size_t i = 0; i < COUNT_OF(groups); i++) {
-        if (groups[i].kind != kind) continue;
-        *out_group = groups[i].group;
-        *out_other = groups[i].other;
-        return true;
-    }
-    return false;
-}
-
-bool layer_takes_op(layer_kind kind, op_kind op) {
-    op_group group, other;
-    if (!group_of_layer(kind, &group, &other)) return false;
-    return op_group_of(op) == group || op_group_of(op) == other;
-}
-
-bool layer_parse_op(layer_kind kind, const char *name, op_kind *out) {
-    op_group group, other;
-    if (!group_of_layer(kind, &group, &other)) return false;
-    return op_parse(name, group, out) || op_parse(name, other, out);
-}

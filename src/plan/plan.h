@@ -210,7 +210,9 @@ bool plan_facts_same(const plan_facts *a, const plan_facts *b);
 /* Every id, range, size and fact; reports the first ten faults in one sentence. An engine reader calls it on untrusted data.
  * Errors: FORMAT. */
 MUST_CHECK insitu_status plan_verify(plan *plan, insitu_diag *diag);
-void plan_print(const plan *plan, text *out);        /* deterministic, one step a line */
+void plan_print(const plan *plan, text *out); /* deterministic, one row a line (docs/ir.md) */
+/* Reads such text: printed again it is the same. Its weights have no bytes. Errors: FORMAT, NOMEM. */
+MUST_CHECK insitu_status plan_parse(const char *source, plan **out_plan, insitu_diag *diag);
 void plan_print_report(const plan *plan, text *out); /* the in-place report as people read it */
 /* "in place (moves 384, saves 16)", "COPIED 16 KiB: mul_3 (model.py:41) reads ..." */
 void plan_print_verdict(const plan *plan, const report_row *row, text *out);

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-static void check_attr(plan_checker *checker, const attr_row *row, const attr *attr) {
+static void check_attr(plan_checker *checker, layer_kind layer, const attr_row *row, const attr *attr) {
     const char *name = attr_name(row->id);
     if (attr->kind == ATTR_KIND_NONE) {
         if (!row->optional) fault(checker, "attribute %s is missing", name);
@@ -25,7 +25,8 @@ static void check_attr(plan_checker *checker, const attr_row *row, const attr *a
         if ((uint32_t)attr->dtype >= DTYPE_COUNT) fault(checker, "attribute %s is unknown", name);
         break;
     case ATTR_KIND_OP:
-        if ((uint32_t)attr->op >= OP_COUNT) fault(checker, "attribute %s is unknown", name);
+        if ((uint32_t)attr->op >= OP_COUNT || !layer_takes_op(layer, attr->op))
+            fault(checker, "attribute %s is none of the layer's", name);
         break;
     }
 }
@@ -50,7 +51,7 @@ static void check_layer_step(plan_checker *checker, const plan_step *step) {
         fault(checker, "its attributes are missing");
         return;
     }
-    for (uint32_t i = 0; i < info->attr_count; i++) check_attr(checker, &info->attrs[i], &step->attrs[i]);
+    for (uint32_t i = 0; i < info->attr_count; i++) check_attr(checker, step->layer, &info->attrs[i], &step->attrs[i]);
     if ((info->traits & TRAIT_UPDATE) && step->result_count && step->operand_count &&
         !same_place(&step->results[0], &step->operands[0]))
         fault(checker, "%s does not update its operand in place", info->name);
@@ -63,7 +64,6 @@ static void check_index_step(plan_checker *checker, const plan_step *step) {
              dtype_kind_of(step->operands[0].type.dtype) != KIND_SIGNED &&
              dtype_kind_of(step->operands[0].type.dtype) != KIND_UNSIGNED)
         fault(checker, "an index check takes integers");
-    check_int(checker, step->extent, 0, "its extent");
 }
 
 /* The symbol's own row was checked; that it comes from this step is checked here. */
@@ -160,7 +160,6 @@ static void check_uses(plan_checker *checker, uint32_t index) {
 /* False: an operand has no storage, or an expression is none of the plan: nothing more can be said. */
 static bool check_parts(plan_checker *checker, const plan_step *step) {
     uint32_t before = checker->fault_count;
-    if (!step->name || !step->source) fault(checker, "it has no name or source");
     if ((uint32_t)step->layer >= LAYER_KIND_COUNT || step->operand_count > MAX_NODES ||
         step->result_count > MAX_NODES) {
         fault(checker, "its layer is unknown, or it has too many operands");
@@ -170,11 +169,8 @@ static bool check_parts(plan_checker *checker, const plan_step *step) {
     for (uint32_t i = 0; i < step->result_count; i++) check_operand(checker, &step->results[i], "a result");
     if (step->kind == STEP_LAYER)
         check_layer_step(checker, step);
-    else if (step->kind == STEP_CHECK_INDEX)
-        check_index_step(checker, step);
     else
-        fault(checker, "its kind is unknown");
-    for (uint32_t i = 0; i < COUNTER_COUNT; i++) check_int(checker, step->counters[i], 0, counter_name(i));
+        check_index_step(checker, step);
     for (uint32_t i = 0; i < step->operand_count; i++)
         if (step->operands[i].storage < checker->plan->storage_count &&
             !checker->storage_is_good[step->operands[i].storage])
@@ -207,9 +203,9 @@ static void check_restore(plan_checker *checker, uint32_t index) {
     const plan_restore *restore = &plan->restores[index];
     const plan_step *step = &restore->step;
     fault_at(checker, "restore %u '%s'", index, shown(step->name));
-    if (restore->save_step >= plan->step_count || plan->steps[restore->save_step].kind != STEP_LAYER ||
+    if (plan->steps[restore->save_step].kind != STEP_LAYER ||
         (index && restore->save_step > plan->restores[index - 1].save_step)) {
-        fault(checker, "its save is no step, or the saves do not fall");
+        fault(checker, "its save is a check, or the saves do not fall");
         return;
     }
     if (!check_parts(checker, step)) return;
