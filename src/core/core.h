@@ -295,6 +295,9 @@ bool layer_parse_kind(const char *name, layer_kind *out);
 const char *attr_name(attr_id id);
 attr_kind attr_kind_of(attr_id id);
 uint32_t layer_attr_index(layer_kind kind, attr_id id); /* position in the layer's attrs array, NONE if it has none */
+/* Operators that the attribute "op" of a layer kind may hold. */
+bool layer_takes_op(layer_kind kind, op_kind op);
+bool layer_parse_op(layer_kind kind, const char *name, op_kind *out);
 /* Operands of an INDEXED layer that hold indices: for each, its operand number and the dimension of operand 0 that it
  * indexes, and whether negative indices wrap. Returns the count (<= MAX_RANK). */
 typedef struct index_operand {

@@ -108,3 +108,11 @@ uint32_t layer_index_operands(const sym_pool *pool, layer_kind kind, const attr 
     }
     return count;
 }
+
+bool layer_takes_op(layer_kind kind, op_kind op) { return layer_info_of(kind)->op_groups >> op_group_of(op) & 1; }
+
+bool layer_parse_op(layer_kind kind, const char *name, op_kind *out) {
+    for (uint32_t group = 0; layer_info_of(kind)->op_groups >> group; group++)
+        if ((layer_info_of(kind)->op_groups >> group & 1) && op_parse(name, (op_group)group, out)) return true;
+    return false;
+}

@@ -1,6 +1,7 @@
 /* Aliased inputs and outputs: which output is an input's new value, and so must share its memory. One row for each input
  * that the program writes; an output that is the whole input is its row's, else the new value has a name of its own. */
 #include "engine/format.h"
+#include "plan/plan_fields.h"
 
 /* The output is the input's memory, all of it, element for element. */
 static bool is_whole(const plan *plan, const plan_output *output, uint32_t input) {
@@ -76,7 +77,7 @@ const char *insitu_engine_aliased_input(const insitu_engine *engine, const char 
 }
 
 const char *insitu_alias_kind_name(insitu_alias_kind kind) {
-    const char *name = format_update_kind(kind == INSITU_ALIAS_KV_CACHE_UPDATE ? UPDATE_KV_CACHE : UPDATE_USER);
+    const char *name = update_kind_name(kind == INSITU_ALIAS_KV_CACHE_UPDATE ? UPDATE_KV_CACHE : UPDATE_USER);
     return kind == INSITU_ALIAS_KV_CACHE_UPDATE || kind == INSITU_ALIAS_USER ? name : "unknown";
 }
 
@@ -87,7 +88,7 @@ void aliases_print(const insitu_engine *engine, text *out) {
     for (uint32_t i = 0; i < engine->alias_count; i++) {
         const engine_alias *alias = &engine->aliases[i];
         const plan_input *input = &engine->plan->inputs[alias->input];
-        text_printf(out, "  %s is input '%s', %s%s\n", alias->output, input->name, format_update_kind(input->update),
+        text_printf(out, "  %s is input '%s', %s%s\n", alias->output, input->name, update_kind_name(input->update),
                     alias->output_index == NONE ? ", not returned" : "");
     }
 }
@@ -101,7 +102,7 @@ void aliases_print_json(const insitu_engine *engine, text *out) {
         json_print_string(out, alias->output);
         text_printf(out, ",\"input\":");
         json_print_string(out, input->name);
-        text_printf(out, ",\"kind\":\"%s\",\"returned\":%s}", format_update_kind(input->update),
+        text_printf(out, ",\"kind\":\"%s\",\"returned\":%s}", update_kind_name(input->update),
                     alias->output_index == NONE ? "false" : "true");
     }
     text_printf(out, "],\n");

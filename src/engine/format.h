@@ -8,7 +8,7 @@
 
 #include "engine/engine.h"
 
-enum { PLAN_VERSION = 3, DATA_ALIGNMENT = 64, HASH_DIGITS = 16 };
+enum { PLAN_VERSION = 4, DATA_ALIGNMENT = 64, HASH_DIGITS = 16 };
 #define METADATA_FORMAT "format"             /* "insitu" */
 #define METADATA_PLAN_VERSION "plan_version" /* a number */
 #define METADATA_RECORD "record"             /* engine/record.h */
@@ -17,14 +17,7 @@ enum { PLAN_VERSION = 3, DATA_ALIGNMENT = 64, HASH_DIGITS = 16 };
 #define PLAN_TENSOR "insitu.plan"
 #define HASH_KEY "\"" METADATA_HASH "\":\""
 
-/* Names of enums in the plan's JSON; NULL beyond the last. */
-const char *format_symbol_kind(uint32_t kind);     /* sym_kind */
-const char *format_symbol_source(uint32_t source); /* of plan_symbol */
-const char *format_storage_kind(uint32_t kind);
-const char *format_step_kind(uint32_t kind);
-const char *format_output_kind(uint32_t kind);
-const char *format_alias_kind(uint32_t kind);
-const char *format_update_kind(uint32_t kind);
+/* Names of enums in the plan's JSON; NULL beyond the last. plan/plan_fields.h has the others. */
 const char *format_op_group(uint32_t group);
 const char *format_sym_op(uint32_t op); /* "+", "max"; "" for constants and symbols */
 

@@ -4,6 +4,7 @@
  * The body is printed twice: once to find which expressions it uses, once for good. */
 #include "engine/engine.h"
 #include "engine/format.h"
+#include "plan/plan_fields.h"
 
 #include <inttypes.h>
 
@@ -61,27 +62,6 @@ static void print_syms(plan_writer *writer, const sym *items, uint32_t count) {
     text_printf(writer->out, "]");
 }
 
-/* NONE is -1 in the file. */
-static void print_id(plan_writer *writer, uint32_t id) {
-    text_printf(writer->out, "%" PRId64, id == NONE ? (int64_t)-1 : (int64_t)id);
-}
-
-static void print_key(plan_writer *writer, const char *key) { text_printf(writer->out, ",\"%s\":", key); }
-
-static void print_text(plan_writer *writer, const char *key, const char *value) {
-    print_key(writer, key);
-    json_print_string(writer->out, value);
-}
-
-static void print_expression(plan_writer *writer, const char *key, sym value) {
-    print_key(writer, key);
-    print_sym(writer, value);
-}
-
-static void print_flag(plan_writer *writer, const char *key, bool value) {
-    if (value) text_printf(writer->out, ",\"%s\":true", key);
-}
-
 /* ["f32",[sizes],[strides],offset] */
 static void print_type(plan_writer *writer, const tensor_type *type) {
     text_printf(writer->out, "[\"%s\",", dtype_name(type->dtype));
@@ -101,46 +81,12 @@ static void print_operand(plan_writer *writer, const plan_operand *operand) {
 }
 
 static void print_operands(plan_writer *writer, const char *key, const plan_operand *operands, uint32_t count) {
-    print_key(writer, key);
-    text_printf(writer->out, "[");
+    text_printf(writer->out, ",\"%s\":[", key);
     for (uint32_t i = 0; i < count; i++) {
         if (i) text_printf(writer->out, ",");
         print_operand(writer, &operands[i]);
     }
     text_printf(writer->out, "]");
-}
-
-/* Starts row i of a table whose first entry is a text. */
-static void start_row(plan_writer *writer, uint32_t i, const char *key, const char *value) {
-    text_printf(writer->out, "%s{\"%s\":", i ? ",\n" : "\n", key);
-    json_print_string(writer->out, value);
-}
-
-static void print_weights(plan_writer *writer) {
-    for (uint32_t i = 0; i < writer->plan->weight_count; i++) {
-        const weight_record *weight = &writer->plan->weights[i];
-        start_row(writer, i, "name", weight->name);
-        const char *tensor = writer->tensor_names ? writer->tensor_names[i] : NULL;
-        if (tensor) print_text(writer, "tensor", tensor);
-        print_flag(writer, "zeros", writer->tensor_names && !tensor);
-        print_text(writer, "dtype", dtype_name(weight->dtype));
-        text_printf(writer->out, ",\"bytes\":%zu", weight->size);
-        if (tensor) text_printf(writer->out, ",\"hash\":\"%016" PRIx64 "\"", writer->hashes[i]);
-        text_printf(writer->out, "}");
-    }
-}
-
-static void print_storages(plan_writer *writer) {
-    for (uint32_t i = 0; i < writer->plan->storage_count; i++) {
-        const plan_storage *storage = &writer->plan->storages[i];
-        start_row(writer, i, "kind", format_storage_kind(storage->kind));
-        if (storage->kind == STORAGE_ARENA)
-            text_printf(writer->out, ",\"first\":%u,\"last\":%u", storage->first_step, storage->last_step);
-        else
-            text_printf(writer->out, ",\"index\":%u", storage->index);
-        print_expression(writer, "bytes", storage->bytes);
-        text_printf(writer->out, "}");
-    }
 }
 
 static void print_attr(plan_writer *writer, const attr *attr) {
@@ -158,8 +104,7 @@ static void print_attr(plan_writer *writer, const attr *attr) {
 static void print_attrs(plan_writer *writer, const plan_step *step) {
     const layer_info *info = layer_info_of(step->layer);
     const char *before = "";
-    print_key(writer, "attrs");
-    text_printf(writer->out, "{");
+    text_printf(writer->out, ",\"attrs\":{");
     for (uint32_t i = 0; i < info->attr_count; i++) {
         if (step->attrs[i].kind == ATTR_KIND_NONE) continue;
         text_printf(writer->out, "%s\"%s\":", before, attr_name(info->attrs[i].id));
@@ -169,159 +114,82 @@ static void print_attrs(plan_writer *writer, const plan_step *step) {
     text_printf(writer->out, "}");
 }
 
-/* What a row of a step has, from its layer on. */
-static void print_step(plan_writer *writer, const plan_step *step) {
-    print_text(writer, "layer", layer_info_of(step->layer)->name);
-    print_text(writer, "name", step->name);
-    print_text(writer, "source", step->source);
+static void print_layer(plan_writer *writer, const plan_step *step) {
+    text_printf(writer->out, "\"%s\"", layer_info_of(step->layer)->name);
     print_operands(writer, "results", step->results, step->result_count);
     print_operands(writer, "operands", step->operands, step->operand_count);
-    if (step->kind == STEP_CHECK_INDEX) {
-        print_expression(writer, "extent", step->extent);
-        print_flag(writer, "wrap", step->wrap);
-    } else {
-        print_attrs(writer, step);
-    }
-    print_expression(writer, "state_written", step->state_written);
-    print_expression(writer, "state_moved", step->state_moved);
-    print_expression(writer, "state_copied", step->state_copied);
-    print_expression(writer, "state_saved", step->state_saved);
-    print_expression(writer, "weight_read", step->weight_read);
-    print_expression(writer, "output_copied", step->output_copied);
-    text_printf(writer->out, "}");
+    if (step->kind == STEP_LAYER) print_attrs(writer, step);
 }
 
-static void print_steps(plan_writer *writer) {
-    const plan *plan = writer->plan;
-    text_printf(writer->out, "],\"first_write\":%u,\"steps\":[", plan->first_write);
-    for (uint32_t i = 0; i < plan->step_count; i++) {
-        start_row(writer, i, "kind", format_step_kind(plan->steps[i].kind));
-        print_step(writer, &plan->steps[i]);
-    }
-    text_printf(writer->out, "],\"segments\":[");
-    for (uint32_t i = 0; i < plan->segment_count; i++)
-        text_printf(writer->out, "%s[%u,%u]", i ? "," : "", plan->segments[i].first_step, plan->segments[i].end_step);
-    text_printf(writer->out, "],\"restores\":[");
-    for (uint32_t i = 0; i < plan->restore_count; i++) {
-        start_row(writer, i, "kind", format_step_kind(plan->restores[i].step.kind));
-        text_printf(writer->out, ",\"save\":%u", plan->restores[i].save_step);
-        print_step(writer, &plan->restores[i].step);
-    }
-    text_printf(writer->out, "]}\n");
-}
+/* ---- rows (plan_fields.def) ---- */
 
-static void print_inputs(plan_writer *writer) {
-    for (uint32_t i = 0; i < writer->plan->input_count; i++) {
-        const plan_input *input = &writer->plan->inputs[i];
-        start_row(writer, i, "name", input->name);
-        if (input->is_none) {
-            print_flag(writer, "none", true);
-        } else if (input->is_scalar) {
-            print_text(writer, "number", dtype_name(input->type.dtype));
-            print_expression(writer, "value", input->value);
-            print_flag(writer, "constant", input->is_constant);
-        } else {
-            print_key(writer, "type");
-            print_type(writer, &input->type);
-            print_key(writer, "storage");
-            print_id(writer, input->storage);
-            if (input->is_written) print_text(writer, "written", format_update_kind(input->update));
-        }
+static void print_fields(plan_writer *writer, const plan_struct *fields, const void *row);
+
+/* An id that is NONE is -1. */
+static void print_value(plan_writer *writer, const plan_field *field, const void *row) {
+    const void *place = field_of(field, row);
+    switch (field->kind) {
+    case FIELD_TEXT: json_print_string(writer->out, *(const char *const *)place); break;
+    case FIELD_ENUM:
+    case FIELD_OPTIONAL_ENUM: text_printf(writer->out, "\"%s\"", field->names(field_number(field, row))); break;
+    case FIELD_ID:
+    case FIELD_OPTIONAL_ID:
+    case FIELD_SMALL:
+        text_printf(writer->out, "%" PRId64,
+                    field_number(field, row) == NONE ? (int64_t)-1 : (int64_t)field_number(field, row));
+        break;
+    case FIELD_NUMBER: text_printf(writer->out, "%" PRId64, *(const int64_t *)place); break;
+    case FIELD_SIZE: text_printf(writer->out, "%zu", *(const size_t *)place); break;
+    case FIELD_FLAG: text_printf(writer->out, "%s", *(const bool *)place ? "true" : "false"); break;
+    case FIELD_SYM:
+    case FIELD_COUNT: print_sym(writer, *(const sym *)place); break;
+    case FIELD_TYPE: print_type(writer, place); break;
+    case FIELD_OPERAND: print_operand(writer, place); break;
+    case FIELD_LAYER: print_layer(writer, row); break;
+    case FIELD_PART:
+        text_printf(writer->out, "{");
+        print_fields(writer, field->part, place);
         text_printf(writer->out, "}");
+        break;
     }
 }
 
-static void print_outputs(plan_writer *writer) {
-    for (uint32_t i = 0; i < writer->plan->output_count; i++) {
-        const plan_output *output = &writer->plan->outputs[i];
-        start_row(writer, i, "name", output->name);
-        print_text(writer, "kind", format_output_kind(output->kind));
-        if (output->kind == OUTPUT_NUMBER) print_expression(writer, "value", output->value);
-        if (output->kind == OUTPUT_TENSOR) {
-            print_key(writer, "value");
-            print_operand(writer, &output->operand);
-            print_text(writer, "alias", format_alias_kind(output->alias));
-            text_printf(writer->out, ",\"index\":%u", output->alias == ALIAS_NONE ? 0 : output->alias_index);
-        }
-        text_printf(writer->out, "}");
+static void print_fields(plan_writer *writer, const plan_struct *fields, const void *row) {
+    const char *before = "";
+    for (uint32_t i = 0; i < fields->count; i++) {
+        const plan_field *field = &fields->fields[i];
+        if (!field_exists(fields, field, row) || field_is_left_out(field, row)) continue;
+        text_printf(writer->out, "%s\"%s\":", before, field->name);
+        print_value(writer, field, row);
+        before = ",";
     }
 }
 
-static void print_states(plan_writer *writer) {
-    const plan *plan = writer->plan;
-    text_printf(writer->out, "],\"state_storages\":[");
-    for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        text_printf(writer->out, i ? ",[" : "[");
-        print_sym(writer, plan->state_storages[i].bytes);
-        text_printf(writer->out, ",");
-        print_id(writer, plan->state_storages[i].initial);
-        text_printf(writer->out, "]");
-    }
-    text_printf(writer->out, "],\"states\":[");
-    for (uint32_t i = 0; i < plan->state_count; i++) {
-        start_row(writer, i, "name", plan->states[i].name);
-        text_printf(writer->out, ",\"storage\":%u", plan->states[i].state_storage);
-        print_key(writer, "type");
-        print_type(writer, &plan->states[i].type);
-        if (plan->states[i].rows) text_printf(writer->out, ",\"positions\":%u", plan->states[i].rows - 1);
-        text_printf(writer->out, "}");
-    }
-}
-
-static void print_buffers(plan_writer *writer) {
-    text_printf(writer->out, "],\"buffers\":[");
-    for (uint32_t i = 0; i < writer->plan->buffer_count; i++) {
-        const plan_buffer *buffer = &writer->plan->buffers[i];
-        start_row(writer, i, "name", buffer->name);
-        text_printf(writer->out, ",\"weight\":%u", buffer->weight);
-        print_key(writer, "type");
-        print_type(writer, &buffer->type);
-        text_printf(writer->out, "}");
-    }
-}
-
-static void print_asserts_and_report(plan_writer *writer) {
-    const plan *plan = writer->plan;
-    text_printf(writer->out, "],\"asserts\":[");
-    for (uint32_t i = 0; i < plan->assert_count; i++) {
-        start_row(writer, i, "message", plan->asserts[i].message);
-        print_text(writer, "source", plan->asserts[i].source);
-        print_expression(writer, "condition", plan->asserts[i].condition);
-        print_flag(writer, "bounds", plan->asserts[i].is_bounds);
-        text_printf(writer->out, "}");
-    }
-    text_printf(writer->out, "],\"report\":[");
-    for (uint32_t i = 0; i < plan->report_count; i++) {
-        const report_row *row = &plan->report[i];
-        start_row(writer, i, "name", row->name);
-        print_key(writer, "type");
-        print_type(writer, &row->type);
-        print_text(writer, "update", row->update);
-        print_expression(writer, "written", row->written);
-        print_expression(writer, "moved", row->moved);
-        print_expression(writer, "copied", row->copied);
-        print_expression(writer, "saved", row->saved);
-        print_flag(writer, "in_place", row->in_place);
-        print_text(writer, "source", row->source);
-        print_text(writer, "reason", row->reason);
-        print_text(writer, "advice", row->advice);
-        text_printf(writer->out, "}");
-    }
+/* Where a weight's bytes are is told beside its fields. */
+static void print_weight_source(plan_writer *writer, uint32_t weight) {
+    const char *tensor = writer->tensor_names ? writer->tensor_names[weight] : NULL;
+    if (writer->tensor_names && !tensor) text_printf(writer->out, ",\"zeros\":true");
+    if (!tensor) return;
+    text_printf(writer->out, ",\"tensor\":");
+    json_print_string(writer->out, tensor);
+    text_printf(writer->out, ",\"hash\":\"%016" PRIx64 "\"", writer->hashes[weight]);
 }
 
 static void print_body(plan_writer *writer) {
-    text_printf(writer->out, ",\"program\":\"%016" PRIx64 "\",\"weights\":[", writer->plan->identity);
-    print_weights(writer);
-    text_printf(writer->out, "],\"inputs\":[");
-    print_inputs(writer);
-    text_printf(writer->out, "],\"outputs\":[");
-    print_outputs(writer);
-    print_states(writer);
-    print_buffers(writer);
-    print_asserts_and_report(writer);
-    text_printf(writer->out, "],\"storages\":[");
-    print_storages(writer);
-    print_steps(writer);
+    const plan *plan = writer->plan;
+    text_printf(writer->out, ",\"program\":\"%016" PRIx64 "\",\"first_write\":%u", plan->identity, plan->first_write);
+    for (size_t t = 0; t < PLAN_TABLES; t++) {
+        const plan_table *table = &plan_tables[t];
+        text_printf(writer->out, ",\"%s\":[", table->name);
+        for (uint32_t i = 0; i < table_count(table, plan); i++) {
+            text_printf(writer->out, i ? ",\n{" : "\n{");
+            print_fields(writer, table->row, table_row(table, plan, i));
+            if (table->rows == offsetof(struct plan, weights)) print_weight_source(writer, i);
+            text_printf(writer->out, "}");
+        }
+        text_printf(writer->out, "]");
+    }
+    text_printf(writer->out, "}\n");
 }
 
 /* ---- symbols and expressions ---- */
@@ -330,22 +198,9 @@ static void print_symbols(plan_writer *writer) {
     const plan *plan = writer->plan;
     text_printf(writer->out, "{\"symbols\":[");
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
-        const symbol *symbol = &plan->symbols.symbols[i];
-        const plan_symbol *source = &plan->symbol_sources[i];
-        start_row(writer, i, "name", symbol->name);
-        print_text(writer, "kind", format_symbol_kind(symbol->kind));
-        text_printf(writer->out, ",\"min\":%" PRId64 ",\"max\":%" PRId64, symbol->min, symbol->max);
-        print_text(writer, "source", format_symbol_source(source->source));
-        switch (source->source) {
-        case SYMBOL_UNUSED: break;
-        case SYMBOL_INPUT_SIZE: text_printf(writer->out, ",\"input\":%u,\"dim\":%u", source->input, source->dim); break;
-        case SYMBOL_INPUT_VALUE: text_printf(writer->out, ",\"input\":%u", source->input); break;
-        case SYMBOL_STATE_SIZE: text_printf(writer->out, ",\"state\":%u,\"dim\":%u", source->input, source->dim); break;
-        case SYMBOL_STEP:
-            text_printf(writer->out, ",\"step\":%u", source->step);
-            print_flag(writer, "in_sizes", source->in_sizes);
-            break;
-        }
+        symbol_row row = {plan->symbols.symbols[i], plan->symbol_sources[i]};
+        text_printf(writer->out, i ? ",\n{" : "\n{");
+        print_fields(writer, &symbol_row_struct, &row);
         text_printf(writer->out, "}");
     }
 }
@@ -359,7 +214,7 @@ static void print_constant(plan_writer *writer, sym node) {
     case SYM_KIND_INT:
     case SYM_KIND_BOOL:
         (void)sym_constant(pool, node, &integer);
-        text_printf(writer->out, "[\"%s\",%" PRId64 "]", format_symbol_kind(sym_kind_of(pool, node)), integer);
+        text_printf(writer->out, "[\"%s\",%" PRId64 "]", sym_kind_name(sym_kind_of(pool, node)), integer);
         break;
     case SYM_KIND_FLOAT: /* its bits: no rounding, no locale */
         (void)sym_constant_float(pool, node, &real);

@@ -1,5 +1,6 @@
 /* The record of an engine, as it is written. */
 #include "engine/record.h"
+#include "plan/plan_fields.h"
 
 const char *record_field_name(record_field field) {
     static const char *const names[] = {
@@ -86,7 +87,7 @@ static insitu_status make_aliases(const insitu_engine *engine, arena *arena, rec
     TRY(arena_array(arena, engine->alias_count, sizeof(*aliases), &aliases));
     for (uint32_t i = 0; i < engine->alias_count; i++) {
         const plan_input *input = &engine->plan->inputs[engine->aliases[i].input];
-        aliases[i] = (record_alias){engine->aliases[i].output, input->name, format_update_kind(input->update)};
+        aliases[i] = (record_alias){engine->aliases[i].output, input->name, update_kind_name(input->update)};
     }
     text_init(&joined);
     record_join_aliases(aliases, engine->alias_count, &joined);

@@ -4,6 +4,7 @@
  * that the record lacks, are corrected with a warning. Whatever else differs means that the file was not written as it
  * is, and is an error: no record ever puts two tensors into one memory. */
 #include "engine/record.h"
+#include "plan/plan_fields.h"
 
 #include <jansson.h>
 
@@ -156,8 +157,8 @@ static insitu_status check_names(checker *checker, record_field field, const rec
 }
 
 static bool is_kind(const char *kind) {
-    for (uint32_t i = 0; format_update_kind(i); i++)
-        if (strcmp(format_update_kind(i), kind) == 0) return true;
+    for (uint32_t i = 0; update_kind_name(i); i++)
+        if (strcmp(update_kind_name(i), kind) == 0) return true;
     return false;
 }
 
@@ -196,10 +197,10 @@ static insitu_status check_alias(const checker *checker, const record_alias *ali
     TRY(check_types(checker, alias, input));
     uint32_t row = map_find(&engine->alias_names, alias->output);
     const plan_input *truth = row == NONE ? NULL : &engine->plan->inputs[engine->aliases[row].input];
-    if (truth && engine->aliases[row].input == input && strcmp(alias->kind, format_update_kind(truth->update)) == 0)
+    if (truth && engine->aliases[row].input == input && strcmp(alias->kind, update_kind_name(truth->update)) == 0)
         return INSITU_OK;
     bool is_pair = truth && engine->aliases[row].input == input;
-    if (!is_pair && strcmp(alias->kind, format_update_kind(UPDATE_KV_CACHE)) != 0)
+    if (!is_pair && strcmp(alias->kind, update_kind_name(UPDATE_KV_CACHE)) != 0)
         FAIL(checker->diag, INSITU_FORMAT,
              "the engine file's record: output '%.200s' is said to be input '%.200s', and in the engine it is %s%s",
              alias->output, alias->input, truth ? "input " : "no input", truth ? truth->name : "");
@@ -208,7 +209,7 @@ static insitu_status check_alias(const checker *checker, const record_alias *ali
                is_pair ? "of kind "
                : truth ? "input "
                        : "no input",
-               is_pair ? format_update_kind(truth->update)
+               is_pair ? update_kind_name(truth->update)
                : truth ? truth->name
                        : "");
     return INSITU_OK;

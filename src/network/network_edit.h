@@ -54,9 +54,6 @@ void network_undo(network *network, network_mark mark);
 void layer_print_call(const network *network, layer_kind kind, const tensor_id *operands, uint32_t operand_count,
                       text *out);
 void tensor_print_type(const network *network, const network_tensor *tensor, text *out); /* "f32[2,4]" */
-/* Operators that the attribute "op" of a layer kind may hold. */
-bool layer_takes_op(layer_kind kind, op_kind op);
-bool layer_parse_op(layer_kind kind, const char *name, op_kind *out);
 /* ---- definitions and their order (network_edit.c) ---- */
 /* The layer's only result becomes that of another layer; its dtype stays. */
 MUST_CHECK insitu_status network_redefine(network *network, layer_id id, const layer_draft *draft,

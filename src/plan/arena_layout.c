@@ -15,10 +15,15 @@ plan_group plan_group_of(const bound_plan *bound, uint32_t step) {
     return (plan_group){step, step + 1};
 }
 
-/* A cut of the plan is where the runtime may stop: it is never inside a group. */
-static bool has_cut_inside(const plan *plan, plan_group group) {
-    for (uint32_t i = group.first; i < group.end; i++)
-        if (step_is_item(&plan->steps[i]) || (i > group.first && plan_is_cut(plan, i))) return true;
+/* The runtime never stops inside a group. */
+static bool has_stop_inside(const plan *plan, plan_group group) {
+    for (uint32_t i = 0; i < plan->facts.stop_count; i++) {
+        const plan_stop *stop = &plan->facts.stops[i];
+        if (stop->kind == STOP_CHECKED) continue; /* nothing is done there */
+        if (stop->step < group.end &&
+            (stop->step > group.first || (stop->step == group.first && stop->kind == STOP_ITEM)))
+            return true;
+    }
     return false;
 }
 
@@ -28,7 +33,7 @@ static insitu_status check_groups(const bound_plan *bound, const plan_group *gro
     for (uint32_t i = 0; i < count; i++) {
         bool is_good = groups[i].first >= from && groups[i].end > groups[i].first + 1 &&
                        groups[i].end <= bound->first_step + bound->step_count;
-        if (!is_good || has_cut_inside(bound->plan, groups[i]))
+        if (!is_good || has_stop_inside(bound->plan, groups[i]))
             FAIL(diag, INSITU_INTERNAL, "the device has grouped steps %u to %u, which one kernel can't run",
                  groups[i].first, groups[i].end);
         from = groups[i].end;

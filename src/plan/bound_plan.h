@@ -75,7 +75,7 @@ MUST_CHECK insitu_status plan_bind(const plan *plan, uint32_t segment, const bou
                                    const sym_value *values, const bool *known, arena *arena, bound_plan *out_bound,
                                    insitu_diag *diag);
 /* Lays out the arena memory of the storages that belong to the bound segment: none for one that only steps of one group use.
- * The groups, which a device has chosen, are kept. Errors: INTERNAL (groups that are none, or hold a cut), NOMEM. */
+ * The groups, which a device has chosen, are kept. Errors: INTERNAL (groups that are none, or hold a stop), NOMEM. */
 MUST_CHECK insitu_status plan_lay_out(bound_plan *bound, uint32_t segment, const plan_group *groups, uint32_t count,
                                       arena *arena, size_t *out_arena_bytes, insitu_diag *diag);
 /* The group that the step is in; steps of none are groups of their own. */

@@ -105,8 +105,8 @@ struct device {
     uint32_t (*thread_limit)(const device *device);
     /* How many threads a call from the calling thread can have now, at most limit; at least 1. */
     uint32_t (*threads)(const device *device, uint32_t limit);
-    /* Which steps one kernel runs: *out_groups ascend, do not overlap, have two steps or more each, and none contains a cut
-     * of the plan (plan_cuts). Steps of no group are alone. It is asked before memory is laid out: an ARENA storage that
+    /* Which steps one kernel runs: *out_groups ascend, do not overlap, have two steps or more each, and none contains a
+     * stop of the plan's facts, but at its beginning. Steps of no group are alone. It is asked before memory is laid out: an ARENA storage that
      * only steps of one group use takes none, and has no base in a call. NULL: no groups. */
     insitu_status (*group)(const device *device, const bound_plan *bound, arena *arena, plan_group **out_groups,
                            uint32_t *out_count, insitu_diag *diag);

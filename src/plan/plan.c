@@ -1,4 +1,4 @@
-/* Plans: life cycle, and which segment a step lies in. */
+/* Plans: life cycle, names of counters, and which segment a step lies in. */
 #include "plan/plan.h"
 
 insitu_status plan_create(plan **out_plan) {
@@ -23,6 +23,15 @@ void plan_destroy(plan *plan) {
     memory_free(plan);
 }
 
+const char *counter_name(counter counter) {
+    static const char *const names[] = {
+#define COUNTER(id, name, stat) name,
+#include "plan/counters.def"
+#undef COUNTER
+    };
+    return names[counter];
+}
+
 uint32_t plan_segment_of(const plan *plan, uint32_t step) {
     uint32_t low = 0, high = plan->segment_count;
     while (low < high) {
@@ -41,25 +50,4 @@ int64_t plan_copied_bytes(const plan *plan) {
         if (!sym_constant(&plan->symbols, plan->report[i].copied, &bytes) || !checked_add(sum, bytes, &sum))
             return INT64_MAX;
     return sum;
-}
-
-/* Operands of an update at positions: x, source, positions... */
-enum { FIRST_POSITION = 2 };
-
-static bool is_computed_before(const plan *plan, const plan_operand *operand, uint32_t step) {
-    for (uint32_t i = plan->segments[plan_segment_of(plan, step)].first_step; i < step; i++)
-        for (uint32_t r = 0; r < plan->steps[i].result_count; r++)
-            if (plan->steps[i].results[r].storage == operand->storage) return true;
-    return false;
-}
-
-bool plan_is_cut(const plan *plan, uint32_t index) {
-    const plan_step *step = &plan->steps[index];
-    if (step_is_item(step)) return true;
-    if (step->kind != STEP_LAYER || (step->layer != LAYER_INDEX_UPDATE && step->layer != LAYER_SCATTER_UPDATE))
-        return false;
-    if (plan->storages[step->results[0].storage].kind != STORAGE_STATE) return false;
-    for (uint32_t i = FIRST_POSITION; i < step->operand_count; i++)
-        if (is_computed_before(plan, &step->operands[i], index)) return true;
-    return false;
 }

@@ -31,6 +31,14 @@ typedef struct plan_operand {
     tensor_type type; /* strides and offset in elements, from the storage's start */
 } plan_operand;
 
+typedef enum counter { /* counters.def */
+#define COUNTER(id, name, stat) COUNTER_##id,
+#include "plan/counters.def"
+#undef COUNTER
+                       COUNTER_COUNT
+} counter;
+const char *counter_name(counter counter);
+
 typedef enum step_kind {
     STEP_LAYER,      /* results = layer(operands) */
     STEP_CHECK_INDEX /* operands[0]: integers that must lie in [0, extent), or [-extent, extent) if wrap; else BOUNDS */
@@ -42,12 +50,11 @@ typedef struct plan_step {
     const attr *attrs; /* as in layers: one for each attribute row of the kind */
     const plan_operand *results, *operands;
     uint32_t result_count, operand_count;
-    sym extent;         /* CHECK_INDEX */
-    bool wrap;          /* CHECK_INDEX */
-    const char *name;   /* of the node that it came from */
-    const char *source; /* "model.py:41" or "" */
-    /* bytes for the counters; constants or expressions */
-    sym state_written, state_moved, state_copied, state_saved, weight_read, output_copied;
+    sym extent;                  /* CHECK_INDEX */
+    bool wrap;                   /* CHECK_INDEX */
+    const char *name;            /* of the node that it came from */
+    const char *source;          /* "model.py:41" or "" */
+    sym counters[COUNTER_COUNT]; /* bytes; constants or expressions */
 } plan_step;
 
 typedef struct plan_symbol { /* where a symbol's value comes from, index = symbol index in the pool */
@@ -127,6 +134,41 @@ typedef struct report_row { /* the in-place report */
     const char *advice; /* of a copy: the smallest change of the model that avoids it, where one is known; else "" */
 } report_row;
 
+/* ---- what follows from the rows above (plan_derive.c) ---- */
+
+typedef enum undo_kind {               /* bytes of a state that a write replaces */
+                         UNDO_WHOLE,   /* all of the result */
+                         UNDO_ROWS,    /* what lies at the positions of the dims */
+                         UNDO_ELEMENTS /* single elements: at the positions along dims[0], each at its own place else */
+} undo_kind;
+typedef struct plan_write { /* a result that a step stores into a state */
+    uint32_t step, result;
+    undo_kind undo;
+    uint32_t positions;      /* ROWS, ELEMENTS: the first operand of positions; there is one for each dim */
+    uint32_t dim_count;      /* 0: WHOLE */
+    uint32_t dims[MAX_RANK]; /* of the result */
+    uint32_t save;           /* what it replaces is known, and can be saved, before this step */
+} plan_write;
+
+typedef enum stop_kind {
+    STOP_SEGMENT, /* a segment begins: what its sizes decide follows now */
+    STOP_CHECKED, /* from here on the call can't fail */
+    STOP_SAVE,    /* while a snapshot is open: what writes replace is saved */
+    STOP_ITEM     /* the step is an item: its element is read */
+} stop_kind;
+typedef struct plan_stop { /* before the step, which may be the end */
+    stop_kind kind;
+    uint32_t step;
+} plan_stop;
+
+typedef struct plan_facts {
+    uint32_t *ready; /* of each expression: 0 known before the call, n + 1 after item step n, NONE never */
+    plan_write *writes;
+    plan_stop *stops; /* steps rise; those of one step in the order of the enum */
+    uint32_t ready_count, write_count, stop_count;
+    uint32_t last_check; /* the last step that can fail the call; NONE */
+} plan_facts;
+
 typedef struct plan {
     arena arena;
     sym_pool symbols;
@@ -148,21 +190,29 @@ typedef struct plan {
     uint32_t buffer_count, assert_count, report_count, segment_count, restore_count;
     uint32_t first_write; /* first step that writes a state or an input; step_count if none */
     uint64_t identity;    /* of the program that it was compiled from, whose saved states it takes; 0: not known */
+    plan_facts facts;     /* plan_derive fills them when the rows are complete */
 } plan;
 
 static inline bool step_is_item(const plan_step *step) { return step->kind == STEP_LAYER && step->layer == LAYER_ITEM; }
-/* The runtime may stop before the step, to read positions that a step before it in the segment has computed. */
-bool plan_is_cut(const plan *plan, uint32_t step);
+/* A step that can fail the call. */
+static inline bool step_is_check(const plan_step *step) { return step->kind == STEP_CHECK_INDEX || step_is_item(step); }
 uint32_t plan_segment_of(const plan *plan, uint32_t step); /* the segment that the step lies in */
 
 /* Bytes a call copies, of all states and written inputs; INT64_MAX if that depends on symbols. */
 int64_t plan_copied_bytes(const plan *plan);
 MUST_CHECK insitu_status plan_create(plan **out_plan); /* arena and pool ready, all else zero */
 void plan_destroy(plan *plan);                         /* NULL allowed */
-/* Every id, range and size; reports the first ten faults in one sentence. An engine reader calls it on untrusted data.
+/* The facts of the rows, which need not be verified yet: into the arena, and into the plan. Errors: NOMEM. */
+MUST_CHECK insitu_status plan_find_facts(const plan *plan, arena *arena, plan_facts *out_facts);
+MUST_CHECK insitu_status plan_derive(plan *plan);
+/* a may know of more expressions. */
+bool plan_facts_same(const plan_facts *a, const plan_facts *b);
+/* Every id, range, size and fact; reports the first ten faults in one sentence. An engine reader calls it on untrusted data.
  * Errors: FORMAT. */
 MUST_CHECK insitu_status plan_verify(plan *plan, insitu_diag *diag);
-void plan_print(const plan *plan, text *out);        /* deterministic, one step a line */
+void plan_print(const plan *plan, text *out); /* deterministic, one row a line (docs/ir.md) */
+/* Reads such text: printed again it is the same. Its weights have no bytes. Errors: FORMAT, NOMEM. */
+MUST_CHECK insitu_status plan_parse(const char *source, plan **out_plan, insitu_diag *diag);
 void plan_print_report(const plan *plan, text *out); /* the in-place report as people read it */
 /* "in place (moves 384, saves 16)", "COPIED 16 KiB: mul_3 (model.py:41) reads ..." */
 void plan_print_verdict(const plan *plan, const report_row *row, text *out);

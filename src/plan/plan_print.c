@@ -1,35 +1,17 @@
-/* A plan as text, deterministic: its tables, then one step a line.
+/* A plan as text, deterministic, that plan_parse reads back: the rows of its tables (plan_fields.def), one a line, with what
+ * follows from them as comments.
  *
- *     storage 3: state 0 "cache", 2048 bytes
- *     step 2 update: @3 f32[1,2,64,8] = index_update(@3 f32[1,2,64,8], @5 f32[1,2,1,8], @1 i64[1]) {dims=[2]}  # m.py:41 */
-#include "plan/plan.h"
+ *     storage 3: block, number 0, bytes 4096  # cache
+ *     # first write to a state or an input
+ *     step 2 "update": @3 f32[1,2,64,8] = index_update(@3 f32[1,2,64,8], @5 f32[1,2,1,8], @1 i64[1]) {dims=[2]}, state_written 64, source "m.py:41"
+ *
+ * A row is its table's word, its number, its title, and its fields with commas between; one that has the value that it mostly
+ * has is left out. The first enum of a row stands without its name. */
+#include "plan/plan_fields.h"
 
 #include <inttypes.h>
 
-static const char *storage_kind_name(storage_kind kind) {
-    switch (kind) {
-    case STORAGE_WEIGHT: return "weight";
-    case STORAGE_STATE: return "state";
-    case STORAGE_INPUT: return "input";
-    case STORAGE_OUTPUT: return "output";
-    case STORAGE_ARENA: return "arena";
-    }
-    return "?";
-}
-
-static const char *storage_label(const plan *plan, const plan_storage *storage) {
-    switch (storage->kind) {
-    case STORAGE_WEIGHT: return plan->weights[storage->index].name;
-    case STORAGE_STATE:
-        for (uint32_t i = 0; i < plan->state_count; i++)
-            if (plan->states[i].state_storage == storage->index) return plan->states[i].name;
-        return "";
-    case STORAGE_INPUT: return plan->inputs[storage->index].name;
-    case STORAGE_OUTPUT: return plan->outputs[storage->index].name;
-    case STORAGE_ARENA: return "";
-    }
-    return "";
-}
+/* ---- steps ---- */
 
 static void print_operand(const plan *plan, const plan_operand *operand, text *out) {
     text_printf(out, "@%u ", operand->storage);
@@ -63,7 +45,7 @@ static void print_attr(const plan *plan, const attr *attr, text *out) {
 static void print_attrs(const plan *plan, const plan_step *step, text *out) {
     const layer_info *info = layer_info_of(step->layer);
     const char *before = " {";
-    for (uint32_t i = 0; i < info->attr_count; i++) {
+    for (uint32_t i = 0; step->attrs && i < info->attr_count; i++) {
         if (step->attrs[i].kind == ATTR_KIND_NONE) continue;
         text_printf(out, "%s%s=", before, attr_name(info->attrs[i].id));
         print_attr(plan, &step->attrs[i], out);
@@ -72,133 +54,126 @@ static void print_attrs(const plan *plan, const plan_step *step, text *out) {
     if (before[0] == ',') text_printf(out, "}");
 }
 
-static void print_body(const plan *plan, const plan_step *step, text *out) {
-    if (step->kind == STEP_CHECK_INDEX) {
-        text_printf(out, "check_index(");
-        print_operands(plan, step->operands, step->operand_count, out);
-        text_printf(out, ") {extent=");
-        sym_print(&plan->symbols, step->extent, out);
-        text_printf(out, "%s}", step->wrap ? ", wrap" : "");
-    } else {
-        print_operands(plan, step->results, step->result_count, out);
-        text_printf(out, step->result_count ? " = %s(" : "%s(", layer_info_of(step->layer)->name);
-        print_operands(plan, step->operands, step->operand_count, out);
-        text_printf(out, ")");
-        print_attrs(plan, step, out);
-    }
-    text_printf(out, step->source[0] ? "  # %s\n" : "\n", step->source);
+static void print_layer(const plan *plan, const plan_step *step, text *out) {
+    print_operands(plan, step->results, step->result_count, out);
+    text_printf(out, step->result_count ? " = %s(" : "%s(", layer_info_of(step->layer)->name);
+    print_operands(plan, step->operands, step->operand_count, out);
+    text_printf(out, ")");
+    if (step->kind == STEP_LAYER) print_attrs(plan, step, out);
 }
 
-/* Steps, with a line between segments, and before the first write. */
-static void print_steps(const plan *plan, text *out) {
-    uint32_t segment = 0;
-    for (uint32_t i = 0; i < plan->step_count; i++) {
-        while (segment < plan->segment_count && plan->segments[segment].end_step <= i) segment++;
-        if (segment && segment < plan->segment_count && plan->segments[segment].first_step == i)
-            text_printf(out, "# segment %u: sizes that the steps so far have read\n", segment);
-        if (i == plan->first_write) text_printf(out, "# first write to a state or an input\n");
-        text_printf(out, "step %u %s: ", i, plan->steps[i].name);
-        print_body(plan, &plan->steps[i], out);
-    }
-    for (uint32_t i = 0; i < plan->restore_count; i++) {
-        const plan_restore *restore = &plan->restores[i];
-        text_printf(out, "restore of step %u %s: ", restore->save_step, restore->step.name);
-        print_body(plan, &restore->step, out);
+/* ---- rows ---- */
+
+static void print_fields(const plan *plan, const plan_struct *fields, const void *row, text *out);
+
+static void print_value(const plan *plan, const plan_field *field, const void *row, text *out) {
+    const void *place = field_of(field, row);
+    switch (field->kind) {
+    case FIELD_TEXT: text_quoted(out, *(const char *const *)place); break;
+    case FIELD_ENUM:
+    case FIELD_OPTIONAL_ENUM: text_printf(out, "%s", field->names(field_number(field, row))); break;
+    case FIELD_ID:
+    case FIELD_OPTIONAL_ID:
+    case FIELD_SMALL: text_printf(out, "%u", field_number(field, row)); break;
+    case FIELD_NUMBER: text_printf(out, "%" PRId64, *(const int64_t *)place); break;
+    case FIELD_SIZE: text_printf(out, "%zu", *(const size_t *)place); break;
+    case FIELD_FLAG: break;
+    case FIELD_SYM:
+    case FIELD_COUNT: sym_print(&plan->symbols, *(const sym *)place, out); break;
+    case FIELD_TYPE: type_print(&plan->symbols, place, out); break;
+    case FIELD_OPERAND: print_operand(plan, place, out); break;
+    case FIELD_LAYER: print_layer(plan, row, out); break;
+    case FIELD_PART: print_fields(plan, field->part, place, out); break;
     }
 }
 
-static void print_range(const symbol *symbol, text *out) {
-    text_printf(out, " in [");
-    if (symbol->min != INT64_MIN) text_printf(out, "%" PRId64, symbol->min);
-    text_printf(out, ", ");
-    if (symbol->max != INT64_MAX) text_printf(out, "%" PRId64, symbol->max);
-    text_printf(out, "]");
-}
+static bool has_title(const plan_struct *fields) { return fields->fields[0].kind == FIELD_TEXT; }
 
-static void print_symbols(const plan *plan, text *out) {
-    for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
-        const plan_symbol *source = &plan->symbol_sources[i];
-        if (source->source == SYMBOL_UNUSED) continue;
-        text_printf(out, "symbol %s", plan->symbols.symbols[i].name);
-        if (plan->symbols.symbols[i].kind == SYM_KIND_INT) print_range(&plan->symbols.symbols[i], out);
-        if (source->source == SYMBOL_INPUT_SIZE)
-            text_printf(out, ": size %u of input '%s'\n", source->dim, plan->inputs[source->input].name);
-        else if (source->source == SYMBOL_INPUT_VALUE)
-            text_printf(out, ": value of input '%s'\n", plan->inputs[source->input].name);
-        else if (source->source == SYMBOL_STATE_SIZE)
-            text_printf(out, ": size %u of state '%s'\n", source->dim, plan->states[source->input].name);
-        else
-            text_printf(out, ": read by step %u%s\n", source->step, source->in_sizes ? ", in sizes" : "");
+/* "title": fields */
+static void print_fields(const plan *plan, const plan_struct *fields, const void *row, text *out) {
+    const plan_field *selector = struct_selector(fields);
+    const char *before = ": ";
+    if (has_title(fields)) print_value(plan, &fields->fields[0], row, out);
+    for (uint32_t i = has_title(fields); i < fields->count; i++) {
+        const plan_field *field = &fields->fields[i];
+        if (!field_exists(fields, field, row) || field_is_left_out(field, row)) continue;
+        text_printf(out, "%s", before);
+        if (field != selector && field->kind != FIELD_LAYER)
+            text_printf(out, field->kind == FIELD_FLAG ? "%s" : "%s ", field->name);
+        print_value(plan, field, row, out);
+        before = ", ";
     }
 }
 
-static void print_inputs(const plan *plan, text *out) {
-    for (uint32_t i = 0; i < plan->input_count; i++) {
-        const plan_input *input = &plan->inputs[i];
-        text_printf(out, "input %u \"%s\": ", i, input->name);
-        if (input->is_none) {
-            text_printf(out, "none\n");
-        } else if (input->is_scalar) {
-            text_printf(out, "number %s ", dtype_name(input->type.dtype));
-            sym_print(&plan->symbols, input->value, out);
-            text_printf(out, "\n");
-        } else {
-            type_print(&plan->symbols, &input->type, out);
-            if (input->storage != NONE) text_printf(out, " @%u", input->storage);
-            text_printf(out, input->is_written ? ", written\n" : "\n");
-        }
-    }
+static void print_row(const plan *plan, const char *name, uint32_t index, const plan_struct *fields, const void *row,
+                      text *out) {
+    text_printf(out, has_title(fields) ? "%s %u " : "%s %u", name, index);
+    print_fields(plan, fields, row, out);
 }
 
-static void print_outputs(const plan *plan, text *out) {
-    for (uint32_t i = 0; i < plan->output_count; i++) {
-        const plan_output *output = &plan->outputs[i];
-        text_printf(out, "output %u \"%s\": ", i, output->name);
-        switch (output->kind) {
-        case OUTPUT_NONE: text_printf(out, "none"); break;
-        case OUTPUT_NUMBER: sym_print(&plan->symbols, output->value, out); break;
-        case OUTPUT_TENSOR: print_operand(plan, &output->operand, out); break;
-        }
-        if (output->kind == OUTPUT_TENSOR && output->alias == ALIAS_INPUT)
-            text_printf(out, " is input '%s'", plan->inputs[output->alias_index].name);
-        if (output->kind == OUTPUT_TENSOR && output->alias == ALIAS_STATE)
-            text_printf(out, " is state '%s'", plan->states[output->alias_index].name);
+/* ---- comments ---- */
+
+static const char *storage_label(const plan *plan, const plan_storage *storage) {
+    switch (storage->kind) {
+    case STORAGE_WEIGHT: return plan->weights[storage->index].name;
+    case STORAGE_STATE:
+        for (uint32_t i = 0; i < plan->state_count; i++)
+            if (plan->states[i].state_storage == storage->index) return plan->states[i].name;
+        return "";
+    case STORAGE_INPUT: return plan->inputs[storage->index].name;
+    case STORAGE_OUTPUT: return plan->outputs[storage->index].name;
+    case STORAGE_ARENA: return "";
+    }
+    return "";
+}
+
+/* What an open snapshot saves before the step. */
+static void print_saves(const plan *plan, uint32_t step, text *out) {
+    const char *before = "# an open snapshot saves what is replaced by step ";
+    for (uint32_t i = 0; i < plan->facts.write_count; i++) {
+        static const char *const undo[] = {[UNDO_WHOLE] = "", [UNDO_ROWS] = " (rows)", [UNDO_ELEMENTS] = " (elements)"};
+        const plan_write *write = &plan->facts.writes[i];
+        if (write->save != step) continue;
+        text_printf(out, "%s%u%s", before, write->step, undo[write->undo]);
+        before = ", ";
+    }
+    text_printf(out, "\n");
+}
+
+/* What happens before the step. */
+static void print_stops(const plan *plan, uint32_t step, text *out) {
+    for (uint32_t i = 0; i < plan->facts.stop_count; i++) {
+        const plan_stop *stop = &plan->facts.stops[i];
+        if (stop->step != step) continue;
+        if (stop->kind == STOP_SEGMENT && step) text_printf(out, "# a segment begins: its sizes are known by now\n");
+        if (stop->kind == STOP_CHECKED) text_printf(out, "# nothing can fail from here on\n");
+        if (stop->kind == STOP_SAVE) print_saves(plan, step, out);
+    }
+    if (step == plan->first_write) text_printf(out, "# first write to a state or an input\n");
+}
+
+/* ---- the text ---- */
+
+static void print_table(const plan *plan, const plan_table *table, text *out) {
+    bool is_steps = table->rows == offsetof(struct plan, steps),
+         is_storages = table->rows == offsetof(struct plan, storages);
+    for (uint32_t i = 0; i < table_count(table, plan); i++) {
+        if (is_steps) print_stops(plan, i, out);
+        print_row(plan, table->row_name, i, table->row, table_row(table, plan, i), out);
+        const char *label = is_storages ? storage_label(plan, &plan->storages[i]) : "";
+        if (*label) text_printf(out, "  # %s", label);
         text_printf(out, "\n");
-    }
-}
-
-static void print_storages(const plan *plan, text *out) {
-    for (uint32_t i = 0; i < plan->storage_count; i++) {
-        const plan_storage *storage = &plan->storages[i];
-        text_printf(out, "storage %u: %s ", i, storage_kind_name(storage->kind));
-        if (storage->kind == STORAGE_ARENA)
-            text_printf(out, "steps %u to %u, ", storage->first_step, storage->last_step);
-        else
-            text_printf(out, "%u \"%s\", ", storage->index, storage_label(plan, storage));
-        sym_print(&plan->symbols, storage->bytes, out);
-        text_printf(out, " bytes\n");
     }
 }
 
 void plan_print(const plan *plan, text *out) {
-    print_symbols(plan, out);
-    print_inputs(plan, out);
-    print_outputs(plan, out);
-    for (uint32_t i = 0; i < plan->state_count; i++) {
-        text_printf(out, "state %u \"%s\": ", i, plan->states[i].name);
-        type_print(&plan->symbols, &plan->states[i].type, out);
+    text_printf(out, "plan: first_write %u", plan->first_write);
+    if (plan->identity) text_printf(out, ", program %016" PRIx64, plan->identity);
+    text_printf(out, "\n");
+    for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
+        symbol_row row = {plan->symbols.symbols[i], plan->symbol_sources[i]};
+        print_row(plan, "symbol", i, &symbol_row_struct, &row, out);
         text_printf(out, "\n");
     }
-    for (uint32_t i = 0; i < plan->buffer_count; i++) {
-        text_printf(out, "buffer %u \"%s\": ", i, plan->buffers[i].name);
-        type_print(&plan->symbols, &plan->buffers[i].type, out);
-        text_printf(out, " of weight %u\n", plan->buffers[i].weight);
-    }
-    print_storages(plan, out);
-    for (uint32_t i = 0; i < plan->assert_count; i++) {
-        text_printf(out, "assert ");
-        sym_print(&plan->symbols, plan->asserts[i].condition, out);
-        text_printf(out, ": %s\n", plan->asserts[i].message);
-    }
-    print_steps(plan, out);
+    for (size_t i = 0; i < PLAN_TABLES; i++) print_table(plan, &plan_tables[i], out);
 }

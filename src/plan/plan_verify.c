@@ -31,27 +31,20 @@ void fault_at(plan_checker *checker, const char *format, ...) {
 
 static uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-static insitu_status find_ready(plan_checker *checker) {
+static insitu_status find_size_ready(plan_checker *checker) {
     const plan *plan = checker->plan;
     const sym_pool *pool = &plan->symbols;
-    TRY(arena_array(&checker->scratch, pool->node_count, sizeof(uint32_t), &checker->ready));
     TRY(arena_array(&checker->scratch, pool->node_count, sizeof(uint32_t), &checker->size_ready));
     for (uint32_t id = 0; id < pool->node_count; id++) {
-        sym node = {id};
-        uint32_t symbol = sym_symbol_index(pool, node), ready = 0, size_ready = 0;
-        if (symbol != NONE) {
-            const plan_symbol *source = &plan->symbol_sources[symbol];
-            if (source->source == SYMBOL_UNUSED) ready = size_ready = NONE;
-            if (source->source == SYMBOL_STEP) ready = source->step + 1;
-            if (source->source == SYMBOL_STEP) size_ready = source->in_sizes ? ready : NONE;
+        uint32_t symbol = sym_symbol_index(pool, (sym){id}), ready = checker->facts.ready[id];
+        if (symbol != NONE && plan->symbol_sources[symbol].source == SYMBOL_STEP &&
+            !plan->symbol_sources[symbol].in_sizes)
+            ready = NONE;
+        for (uint32_t i = 0; i < sym_arg_count(pool, (sym){id}); i++) {
+            uint32_t argument = sym_arg(pool, (sym){id}, i).id;
+            if (argument < id) ready = later(ready, checker->size_ready[argument]);
         }
-        for (uint32_t i = 0; i < sym_arg_count(pool, node); i++) {
-            uint32_t argument = sym_arg(pool, node, i).id;
-            ready = later(ready, argument < id ? checker->ready[argument] : NONE);
-            size_ready = later(size_ready, argument < id ? checker->size_ready[argument] : NONE);
-        }
-        checker->ready[id] = ready;
-        checker->size_ready[id] = size_ready;
+        checker->size_ready[id] = ready;
     }
     return INSITU_OK;
 }
@@ -61,7 +54,7 @@ bool check_sym(plan_checker *checker, sym value, const char *what) {
         fault(checker, "%s is no expression of the plan", what);
         return false;
     }
-    if (checker->ready[value.id] == NONE) {
+    if (checker->facts.ready[value.id] == NONE) {
         fault(checker, "%s depends on a symbol that has no source", what);
         return false;
     }
@@ -89,7 +82,7 @@ bool check_int(plan_checker *checker, sym value, int64_t lowest, const char *wha
 
 /* ---- types and operands ---- */
 
-static bool check_type(plan_checker *checker, const tensor_type *type, const char *what) {
+bool check_type(plan_checker *checker, const tensor_type *type, const char *what) {
     if ((uint32_t)type->dtype >= DTYPE_COUNT || type->shape.rank > MAX_RANK) {
         fault(checker, "%s has an unknown dtype or a rank over %d", what, MAX_RANK);
         return false;
@@ -208,7 +201,9 @@ static void check_symbols(plan_checker *checker) {
     const plan *plan = checker->plan;
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
         const plan_symbol *symbol = &plan->symbol_sources[i];
-        fault_at(checker, "symbol '%s'", shown(plan->symbols.symbols[i].name));
+        symbol_row row = {plan->symbols.symbols[i], *symbol};
+        fault_at(checker, "symbol '%s'", shown(row.symbol.name));
+        check_fields(checker, &symbol_row_struct, &row);
         if (symbol->source == SYMBOL_INPUT_SIZE || symbol->source == SYMBOL_INPUT_VALUE)
             check_input_symbol(checker, i);
         else if (symbol->source == SYMBOL_STATE_SIZE)
@@ -216,8 +211,6 @@ static void check_symbols(plan_checker *checker) {
         else if (symbol->source == SYMBOL_STEP &&
                  (symbol->step >= plan->step_count || !is_item_of(plan, &plan->steps[symbol->step], i)))
             fault(checker, "it comes from a step that does not read it");
-        else if (symbol->source != SYMBOL_STEP && symbol->source != SYMBOL_UNUSED)
-            fault(checker, "its source is unknown");
     }
 }
 
@@ -236,16 +229,6 @@ static bool check_segments(plan_checker *checker) {
         fault(checker, "its segments are not its steps in order, cut after item steps");
     if (plan->first_write > plan->step_count) fault(checker, "its first write is step %u", plan->first_write);
     return checker->fault_count == 0;
-}
-
-static void check_weights(plan_checker *checker) {
-    const plan *plan = checker->plan;
-    for (uint32_t i = 0; i < plan->weight_count; i++) {
-        fault_at(checker, "weight %u", i);
-        if (!plan->weights[i].name) fault(checker, "it has no name");
-        if ((uint32_t)plan->weights[i].dtype >= DTYPE_COUNT) fault(checker, "its dtype is unknown");
-        if (plan->weights[i].size > INT64_MAX) fault(checker, "it is too large");
-    }
 }
 
 /* A weight's storage has a constant size, which must not pass what there is. */
@@ -283,7 +266,6 @@ static bool check_storage(plan_checker *checker, uint32_t id) {
     const plan *plan = checker->plan;
     const plan_storage *storage = &plan->storages[id];
     fault_at(checker, "storage %u", id);
-    if (!check_int(checker, storage->bytes, 0, "its size")) return false;
     switch (storage->kind) {
     case STORAGE_WEIGHT: return check_weight_storage(checker, storage);
     case STORAGE_STATE: return check_state_storage(checker, storage);
@@ -313,10 +295,6 @@ static bool check_storage(plan_checker *checker, uint32_t id) {
 }
 
 static insitu_status check_unique(plan_checker *checker, map *names, const char *name) {
-    if (!name) {
-        fault(checker, "it has no name");
-        return INSITU_OK;
-    }
     if (map_find(names, name) != NONE) fault(checker, "another one has the same name");
     return map_set(names, &checker->scratch, name, 0);
 }
@@ -332,12 +310,10 @@ static insitu_status check_inputs(plan_checker *checker) {
             if (input->storage != NONE) fault(checker, "it is no tensor, but has a storage");
             if (input->is_written) fault(checker, "it is no tensor, but is written");
             if (input->is_scalar && !is_number_dtype(input->type.dtype)) fault(checker, "its dtype is not a number's");
-            if (input->is_scalar && check_sym(checker, input->value, "its value"))
-                check_known(checker, checker->ready, input->value, 0, "its value");
+            if (input->is_scalar) check_known(checker, checker->facts.ready, input->value, 0, "its value");
             continue;
         }
         int64_t offset;
-        if (!check_type(checker, &input->type, "its type")) continue;
         for (uint32_t d = 0; d < input->type.shape.rank; d++) {
             check_known(checker, checker->size_ready, input->type.shape.sizes[d], 0, "its type");
             check_known(checker, checker->size_ready, input->type.strides[d], 0, "its type");
@@ -346,8 +322,7 @@ static insitu_status check_inputs(plan_checker *checker) {
             fault(checker, "its offset is not 0");
         if (input->storage == NONE) {
             if (input->is_written) fault(checker, "it is written, but has no storage");
-        } else if (input->storage >= plan->storage_count || plan->storages[input->storage].kind != STORAGE_INPUT ||
-                   plan->storages[input->storage].index != i) {
+        } else if (plan->storages[input->storage].kind != STORAGE_INPUT || plan->storages[input->storage].index != i) {
             fault(checker, "its storage is not an input's storage of its own");
         }
     }
@@ -377,7 +352,6 @@ static void check_output_alias(plan_checker *checker, uint32_t index) {
         fault(checker, "it is said to be state %u, but lies elsewhere", output->alias_index);
         return;
     }
-    fault(checker, "its alias kind is unknown");
 }
 
 static insitu_status check_outputs(plan_checker *checker) {
@@ -391,9 +365,8 @@ static insitu_status check_outputs(plan_checker *checker) {
         case OUTPUT_TENSOR:
             if (check_operand(checker, &output->operand, "its value")) check_output_alias(checker, i);
             break;
-        case OUTPUT_NUMBER: check_sym(checker, output->value, "its value"); break;
+        case OUTPUT_NUMBER:
         case OUTPUT_NONE: break;
-        default: fault(checker, "its kind is unknown");
         }
     }
     return INSITU_OK;
@@ -409,13 +382,11 @@ static bool is_of_states(const plan *plan, sym value) {
 static void check_state_block(plan_checker *checker, const plan_state_storage *block) {
     const plan *plan = checker->plan;
     int64_t bytes;
-    if (!check_int(checker, block->bytes, 0, "its size")) return;
     bool is_constant = sym_constant(&plan->symbols, block->bytes, &bytes);
     if (!is_constant && (block->initial != NONE || !is_of_states(plan, block->bytes)))
         fault(checker, "its size varies, but not with the sizes of states alone, or it has an initial value");
-    if (is_constant && block->initial != NONE &&
-        (block->initial >= plan->weight_count || plan->weights[block->initial].size < (uint64_t)bytes))
-        fault(checker, "its initial value does not exist, or is too small");
+    if (is_constant && block->initial != NONE && plan->weights[block->initial].size < (uint64_t)bytes)
+        fault(checker, "its initial value is too small");
 }
 
 /* The state lies in its block, as far as constants tell; what varies is checked when a state is created. */
@@ -423,7 +394,6 @@ static void check_state_type(plan_checker *checker, const tensor_type *type, sym
     const plan *plan = checker->plan;
     int64_t bytes, offset;
     size_t extent;
-    if (!check_type(checker, type, "its type") || block_bytes.id >= plan->symbols.node_count) return;
     bool is_good = sym_constant(&plan->symbols, type->offset, &offset);
     if (is_good && sym_constant(&plan->symbols, block_bytes, &bytes) && constant_extent(&plan->symbols, type, &extent))
         is_good = fits_in(&plan->symbols, type, (size_t)bytes);
@@ -436,17 +406,14 @@ static void check_state_type(plan_checker *checker, const tensor_type *type, sym
 static insitu_status check_states(plan_checker *checker, map *names) {
     const plan *plan = checker->plan;
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        fault_at(checker, "state storage %u", i);
+        fault_at(checker, "block %u", i);
         check_state_block(checker, &plan->state_storages[i]);
     }
     for (uint32_t i = 0; i < plan->state_count; i++) {
         const plan_state *state = &plan->states[i];
         fault_at(checker, "state %u '%s'", i, shown(state->name));
         TRY(check_unique(checker, names, state->name));
-        if (state->state_storage >= plan->state_storage_count)
-            fault(checker, "it has no storage");
-        else
-            check_state_type(checker, &state->type, plan->state_storages[state->state_storage].bytes);
+        check_state_type(checker, &state->type, plan->state_storages[state->state_storage].bytes);
     }
     return INSITU_OK;
 }
@@ -457,33 +424,10 @@ static insitu_status check_buffers(plan_checker *checker, map *names) {
         const plan_buffer *buffer = &plan->buffers[i];
         fault_at(checker, "buffer %u '%s'", i, shown(buffer->name));
         TRY(check_unique(checker, names, buffer->name));
-        if (buffer->weight >= plan->weight_count)
-            fault(checker, "its weight does not exist");
-        else if (check_type(checker, &buffer->type, "its type") &&
-                 !fits_in(&plan->symbols, &buffer->type, plan->weights[buffer->weight].size))
+        if (!fits_in(&plan->symbols, &buffer->type, plan->weights[buffer->weight].size))
             fault(checker, "its sizes are not constants within its weight");
     }
     return INSITU_OK;
-}
-
-static void check_asserts_and_report(plan_checker *checker) {
-    const plan *plan = checker->plan;
-    for (uint32_t i = 0; i < plan->assert_count; i++) {
-        fault_at(checker, "assertion %u", i);
-        if (!plan->asserts[i].message || !plan->asserts[i].source) fault(checker, "it has no message or source");
-        check_sym(checker, plan->asserts[i].condition, "its condition");
-    }
-    for (uint32_t i = 0; i < plan->report_count; i++) {
-        const report_row *row = &plan->report[i];
-        fault_at(checker, "report row %u", i);
-        if (!row->name || !row->update || !row->source || !row->reason || !row->advice)
-            fault(checker, "a text of it is missing");
-        check_type(checker, &row->type, "its type");
-        check_int(checker, row->written, 0, "its written bytes");
-        check_int(checker, row->moved, 0, "its moved bytes");
-        check_int(checker, row->copied, 0, "its copied bytes");
-        check_int(checker, row->saved, 0, "its saved bytes");
-    }
 }
 
 static insitu_status check_all(plan_checker *checker) {
@@ -493,20 +437,25 @@ static insitu_status check_all(plan_checker *checker) {
     if (checker->fault_count) return INSITU_OK;
     check_symbols(checker);
     if (!check_segments(checker)) return INSITU_OK;
-    TRY(find_ready(checker));
+    TRY(plan_find_facts(plan, &checker->scratch, &checker->facts));
+    TRY(find_size_ready(checker));
     TRY(arena_array(&checker->scratch, plan->storage_count, sizeof(bool), &checker->storage_is_good));
-    check_weights(checker);
+    check_rows(checker);
+    if (checker->fault_count) return INSITU_OK;
     for (uint32_t i = 0; i < plan->storage_count; i++) checker->storage_is_good[i] = check_storage(checker, i);
     TRY(check_states(checker, &saved_names));
     TRY(check_buffers(checker, &saved_names));
     TRY(check_inputs(checker));
     TRY(check_outputs(checker));
-    check_asserts_and_report(checker);
-    return check_steps(checker);
+    TRY(check_steps(checker));
+    fault_at(checker, "plan");
+    if (!checker->fault_count && !plan_facts_same(&plan->facts, &checker->facts))
+        fault(checker, "its facts are not those of its rows");
+    return INSITU_OK;
 }
 
 insitu_status plan_verify(plan *plan, insitu_diag *diag) {
-    plan_checker checker = {.plan = plan, .last_check = NONE};
+    plan_checker checker = {.plan = plan};
     arena_init(&checker.scratch);
     text_init(&checker.faults);
     insitu_status status = check_all(&checker);

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-static void check_attr(plan_checker *checker, const attr_row *row, const attr *attr) {
+static void check_attr(plan_checker *checker, layer_kind layer, const attr_row *row, const attr *attr) {
     const char *name = attr_name(row->id);
     if (attr->kind == ATTR_KIND_NONE) {
         if (!row->optional) fault(checker, "attribute %s is missing", name);
@@ -25,7 +25,8 @@ static void check_attr(plan_checker *checker, const attr_row *row, const attr *a
         if ((uint32_t)attr->dtype >= DTYPE_COUNT) fault(checker, "attribute %s is unknown", name);
         break;
     case ATTR_KIND_OP:
-        if ((uint32_t)attr->op >= OP_COUNT) fault(checker, "attribute %s is unknown", name);
+        if ((uint32_t)attr->op >= OP_COUNT || !layer_takes_op(layer, attr->op))
+            fault(checker, "attribute %s is none of the layer's", name);
         break;
     }
 }
@@ -45,7 +46,7 @@ static void check_layer_step(plan_checker *checker, const plan_step *step) {
         fault(checker, "its attributes are missing");
         return;
     }
-    for (uint32_t i = 0; i < info->attr_count; i++) check_attr(checker, &info->attrs[i], &step->attrs[i]);
+    for (uint32_t i = 0; i < info->attr_count; i++) check_attr(checker, step->layer, &info->attrs[i], &step->attrs[i]);
     if ((info->traits & TRAIT_UPDATE) && step->result_count && step->operand_count &&
         !same_place(&step->results[0], &step->operands[0]))
         fault(checker, "%s does not update its operand in place", info->name);
@@ -58,7 +59,6 @@ static void check_index_step(plan_checker *checker, const plan_step *step) {
              dtype_kind_of(step->operands[0].type.dtype) != KIND_SIGNED &&
              dtype_kind_of(step->operands[0].type.dtype) != KIND_UNSIGNED)
         fault(checker, "an index check takes integers");
-    check_int(checker, step->extent, 0, "its extent");
 }
 
 /* The symbol's own row was checked; that it comes from this step is checked here. */
@@ -96,7 +96,7 @@ static void check_operand_known(plan_checker *checker, moment moment, const plan
         check_known(checker, checker->size_ready, type->shape.sizes[i], moment.segment_start, "a size");
         check_known(checker, checker->size_ready, type->strides[i], moment.segment_start, "a stride");
     }
-    check_known(checker, checker->ready, type->offset, moment.step, "an offset");
+    check_known(checker, checker->facts.ready, type->offset, moment.step, "an offset");
     check_known(checker, checker->size_ready, plan->storages[operand->storage].bytes, moment.segment_start,
                 "the size of a storage");
 }
@@ -105,18 +105,18 @@ static void check_operand_known(plan_checker *checker, moment moment, const plan
 static void check_step_known(plan_checker *checker, moment moment, const plan_step *step) {
     for (uint32_t i = 0; i < step->operand_count; i++) check_operand_known(checker, moment, &step->operands[i]);
     for (uint32_t i = 0; i < step->result_count; i++) check_operand_known(checker, moment, &step->results[i]);
-    if (step->kind == STEP_CHECK_INDEX) check_known(checker, checker->ready, step->extent, moment.step, "its extent");
+    if (step->kind == STEP_CHECK_INDEX)
+        check_known(checker, checker->facts.ready, step->extent, moment.step, "its extent");
     uint32_t attr_count = step->kind == STEP_LAYER && !step_is_item(step) ? layer_info_of(step->layer)->attr_count : 0;
     for (uint32_t i = 0; i < attr_count; i++) {
         const attr *attr = &step->attrs[i];
-        if (attr->kind == ATTR_KIND_SYM) check_known(checker, checker->ready, attr->value, moment.step, "a number");
+        if (attr->kind == ATTR_KIND_SYM)
+            check_known(checker, checker->facts.ready, attr->value, moment.step, "a number");
         for (uint32_t k = 0; attr->kind == ATTR_KIND_SYMS && k < attr->list.count; k++)
             check_known(checker, checker->size_ready, attr->list.items[k], moment.segment_start, "a number of a list");
     }
-    const sym counters[] = {step->state_written, step->state_moved, step->state_copied,
-                            step->state_saved,   step->weight_read, step->output_copied};
-    for (size_t i = 0; i < COUNT_OF(counters); i++)
-        check_known(checker, checker->size_ready, counters[i], moment.segment_start, "a count of bytes");
+    for (uint32_t i = 0; i < COUNTER_COUNT; i++)
+        check_known(checker, checker->size_ready, step->counters[i], moment.segment_start, counter_name(i));
 }
 
 /* The operand's storage is alive in the steps [first, last]. */
@@ -155,7 +155,6 @@ static void check_uses(plan_checker *checker, uint32_t index) {
 /* False: an operand has no storage, or an expression is none of the plan: nothing more can be said. */
 static bool check_parts(plan_checker *checker, const plan_step *step) {
     uint32_t before = checker->fault_count;
-    if (!step->name || !step->source) fault(checker, "it has no name or source");
     if ((uint32_t)step->layer >= LAYER_KIND_COUNT || step->operand_count > MAX_NODES ||
         step->result_count > MAX_NODES) {
         fault(checker, "its layer is unknown, or it has too many operands");
@@ -165,16 +164,8 @@ static bool check_parts(plan_checker *checker, const plan_step *step) {
     for (uint32_t i = 0; i < step->result_count; i++) check_operand(checker, &step->results[i], "a result");
     if (step->kind == STEP_LAYER)
         check_layer_step(checker, step);
-    else if (step->kind == STEP_CHECK_INDEX)
-        check_index_step(checker, step);
     else
-        fault(checker, "its kind is unknown");
-    check_int(checker, step->state_written, 0, "its written bytes");
-    check_int(checker, step->state_moved, 0, "its moved bytes");
-    check_int(checker, step->state_copied, 0, "its copied bytes");
-    check_int(checker, step->state_saved, 0, "its saved bytes");
-    check_int(checker, step->weight_read, 0, "its read bytes");
-    check_int(checker, step->output_copied, 0, "its copied output bytes");
+        check_index_step(checker, step);
     for (uint32_t i = 0; i < step->operand_count; i++)
         if (step->operands[i].storage < checker->plan->storage_count &&
             !checker->storage_is_good[step->operands[i].storage])
@@ -186,8 +177,6 @@ static bool check_parts(plan_checker *checker, const plan_step *step) {
     return checker->fault_count == before;
 }
 
-static bool is_check(const plan_step *step) { return step->kind == STEP_CHECK_INDEX || step_is_item(step); }
-
 static moment moment_of(const plan *plan, uint32_t step) {
     return (moment){plan->segments[plan_segment_of(plan, step)].first_step, step};
 }
@@ -197,7 +186,6 @@ static void check_step(plan_checker *checker, uint32_t index) {
     fault_at(checker, "step %u '%s'", index, shown(step->name));
     if (!check_parts(checker, step)) return;
     if (step_is_item(step)) check_item_step(checker, index);
-    if (is_check(step)) checker->last_check = index;
     check_step_known(checker, moment_of(checker->plan, index), step);
     check_uses(checker, index);
 }
@@ -210,9 +198,9 @@ static void check_restore(plan_checker *checker, uint32_t index) {
     const plan_restore *restore = &plan->restores[index];
     const plan_step *step = &restore->step;
     fault_at(checker, "restore %u '%s'", index, shown(step->name));
-    if (restore->save_step >= plan->step_count || plan->steps[restore->save_step].kind != STEP_LAYER ||
+    if (plan->steps[restore->save_step].kind != STEP_LAYER ||
         (index && restore->save_step > plan->restores[index - 1].save_step)) {
-        fault(checker, "its save is no step, or the saves do not fall");
+        fault(checker, "its save is a check, or the saves do not fall");
         return;
     }
     if (!check_parts(checker, step)) return;
@@ -223,7 +211,7 @@ static void check_restore(plan_checker *checker, uint32_t index) {
     }
     check_step_known(checker, moment_of(plan, restore->save_step), step);
     check_writable(checker, &step->results[0]);
-    uint32_t last = checker->last_check == NONE ? restore->save_step : checker->last_check;
+    uint32_t last = checker->facts.last_check == NONE ? restore->save_step : checker->facts.last_check;
     for (uint32_t i = 0; i < step->operand_count; i++)
         check_lives(checker, restore->save_step, last, &step->operands[i]);
 }
@@ -236,7 +224,7 @@ static insitu_status check_saves(plan_checker *checker) {
     for (uint32_t i = 0; i < plan->storage_count; i++) first_saves[i] = NONE;
     for (uint32_t i = 0; i < plan->restore_count; i++)
         first_saves[plan->restores[i].step.results[0].storage] = plan->restores[i].save_step;
-    for (uint32_t i = 0; checker->last_check != NONE && i < checker->last_check; i++) {
+    for (uint32_t i = 0; checker->facts.last_check != NONE && i < checker->facts.last_check; i++) {
         const plan_step *step = &plan->steps[i];
         for (uint32_t r = 0; r < step->result_count; r++) {
             uint32_t storage = step->results[r].storage;
@@ -244,7 +232,7 @@ static insitu_status check_saves(plan_checker *checker) {
             if (first_saves[storage] != NONE && first_saves[storage] < i) continue;
             fault_at(checker, "step %u '%s'", i, step->name);
             fault(checker, "it writes a state or an input that is not saved, and step %u may still fail",
-                  checker->last_check);
+                  checker->facts.last_check);
         }
     }
     return INSITU_OK;

@@ -73,6 +73,6 @@ insitu_status undo_make(planner *planner, const plan_step *step, uint32_t result
         TRY(undo_positions(planner, step, out_undo));
     else
         TRY(undo_whole(planner, step->results[result], out_undo));
-    out_undo->save.state_saved = layout_bytes(planner->pool, &out_undo->save.results[0].type);
+    out_undo->save.counters[COUNTER_STATE_SAVED] = layout_bytes(planner->pool, &out_undo->save.results[0].type);
     return INSITU_OK;
 }

@@ -36,17 +36,9 @@ static void use_storage(planner *planner, const plan_operand *operand) {
 }
 
 plan_step step_new(planner *planner, layer_kind layer, const char *name, const char *source) {
-    sym none = zero(planner);
-    return (plan_step){.layer = layer,
-                       .name = name,
-                       .source = source,
-                       .extent = none,
-                       .state_written = none,
-                       .state_moved = none,
-                       .state_copied = none,
-                       .state_saved = none,
-                       .weight_read = none,
-                       .output_copied = none};
+    plan_step step = {.layer = layer, .name = name, .source = source, .extent = zero(planner)};
+    for (uint32_t i = 0; i < COUNTER_COUNT; i++) step.counters[i] = zero(planner);
+    return step;
 }
 
 /* Appends the step: notes the storages' lifetimes and counts weights. */
@@ -65,7 +57,7 @@ static insitu_status add_step(emitter *emitter, plan_step step) {
         bool rows = gathers && i == 0 && step.result_count == 1;
         sym bytes =
             rows ? layout_bytes(planner->pool, &step.results[0].type) : distinct_bytes(planner, &step.operands[i].type);
-        step.weight_read = sym_add(planner->pool, step.weight_read, bytes);
+        step.counters[COUNTER_WEIGHT_READ] = sym_add(planner->pool, step.counters[COUNTER_WEIGHT_READ], bytes);
     }
     if (writes && plan->first_write == NONE) plan->first_write = plan->step_count;
     TRY(arena_grow(&plan->arena, &plan->steps, &emitter->step_capacity, plan->step_count + 1, sizeof *plan->steps));
@@ -102,8 +94,8 @@ static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_opera
                                const char *where, sym copied, sym output_copied) {
     planner *planner = emitter->planner;
     plan_step step = step_new(planner, LAYER_COPY, name, where);
-    step.state_copied = copied;
-    step.output_copied = output_copied;
+    step.counters[COUNTER_STATE_COPIED] = copied;
+    step.counters[COUNTER_OUTPUT_COPIED] = output_copied;
     tensor_type view;
     if (!shape_same(&target.type.shape, &source.type.shape)) {
         if (layout_reshape(planner->pool, &target.type, &source.type.shape, &view))
@@ -112,12 +104,13 @@ static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_opera
             source.type = view;
     }
     if (is_written(planner, &target)) {
-        step.state_written = layout_bytes(planner->pool, &target.type);
+        step.counters[COUNTER_STATE_WRITTEN] = layout_bytes(planner->pool, &target.type);
         if (target.storage == source.storage) {
             int64_t held;
             TRY(layout_held_bytes(planner, &source.type, &target.type, &held));
-            step.state_moved = step.state_written;
-            step.state_copied = sym_add(planner->pool, step.state_copied, sym_int(planner->pool, held));
+            step.counters[COUNTER_STATE_MOVED] = step.counters[COUNTER_STATE_WRITTEN];
+            step.counters[COUNTER_STATE_COPIED] =
+                sym_add(planner->pool, step.counters[COUNTER_STATE_COPIED], sym_int(planner->pool, held));
         }
     }
     return finish_step(emitter, step, &target, 1, &source, 1);
@@ -215,8 +208,8 @@ static insitu_status count_stored_back(planner *planner, uint32_t index, const p
                 (layer->kind == LAYER_SCATTER_UPDATE && layer_attr(layer, ATTR_OP).op == OP_ASSIGN);
     if (!puts || !stores_copy(planner, result, layer->operands[1], source, planner->layers[index].set_aside[1]))
         return INSITU_OK;
-    step->state_copied = old_part_bytes(planner, index, 1, result->storage);
-    return explain_stored_back(planner, index, result->storage, step->state_copied);
+    step->counters[COUNTER_STATE_COPIED] = old_part_bytes(planner, index, 1, result->storage);
+    return explain_stored_back(planner, index, result->storage, step->counters[COUNTER_STATE_COPIED]);
 }
 
 static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const plan_operand *results) {
@@ -232,14 +225,14 @@ static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const pla
     for (uint32_t i = 0; i < layer->result_count; i++) {
         if (!is_written(planner, &results[i])) continue;
         sym bytes = update ? update_bytes(planner, index) : layout_bytes(planner->pool, &results[i].type);
-        step.state_written = sym_add(planner->pool, step.state_written, bytes);
+        step.counters[COUNTER_STATE_WRITTEN] = sym_add(planner->pool, step.counters[COUNTER_STATE_WRITTEN], bytes);
     }
     if (update) TRY(count_stored_back(planner, index, &results[0], &operands[1], &step));
     if (layer->kind == LAYER_SHIFT_UPDATE && is_written(planner, &results[0])) {
         sym added = shape_numel(planner->pool, &network_tensor_of(planner->network, layer->operands[1])->shape);
         sym size = sym_int(planner->pool, dtype_size(results[0].type.dtype));
-        sym moved = sym_sub(planner->pool, step.state_written, sym_mul(planner->pool, added, size));
-        step.state_moved = sym_max(planner->pool, moved, zero(planner));
+        sym moved = sym_sub(planner->pool, step.counters[COUNTER_STATE_WRITTEN], sym_mul(planner->pool, added, size));
+        step.counters[COUNTER_STATE_MOVED] = sym_max(planner->pool, moved, zero(planner));
     }
     if (layer->kind == LAYER_ITEM) emitter->check_step = planner->plan->step_count;
     return finish_step(emitter, step, results, layer->result_count, operands, layer->operand_count);

@@ -473,6 +473,7 @@ static insitu_status build(planner *planner) {
     TRY(copy_step_names(plan));
     TRY(compact_storages(planner));
     TRY(segments_build(planner));
+    TRY(plan_derive(plan));
     return sym_pool_status(planner->pool, planner->diag);
 }
 

@@ -112,20 +112,21 @@ static void sum_steps(planner *planner, const final_value *final, report_row *ro
         for (uint32_t r = 0; r < step->result_count; r++) writes |= step->results[r].storage == final->place.storage;
         for (uint32_t k = 0; k < step->operand_count; k++) reads |= step->operands[k].storage == final->place.storage;
         if (writes) {
-            add_to(planner, &row->written, step->state_written);
-            add_to(planner, &row->moved, step->state_moved);
+            add_to(planner, &row->written, step->counters[COUNTER_STATE_WRITTEN]);
+            add_to(planner, &row->moved, step->counters[COUNTER_STATE_MOVED]);
         }
         bool sets_aside =
             reads && step->result_count > 0 && plan->storages[step->results[0].storage].kind == STORAGE_ARENA;
-        if (writes || sets_aside) add_to(planner, &row->copied, step->state_copied);
+        if (writes || sets_aside) add_to(planner, &row->copied, step->counters[COUNTER_STATE_COPIED]);
         if (step->operand_count && step->operands[0].storage == final->place.storage) /* what a save step copies */
-            add_to(planner, &row->saved, step->state_saved);
+            add_to(planner, &row->saved, step->counters[COUNTER_STATE_SAVED]);
     }
 }
 
 static bool copies_state(const planner *planner, const plan_step *step) {
     int64_t copied;
-    return step->result_count > 0 && !(sym_constant(planner->pool, step->state_copied, &copied) && copied == 0);
+    return step->result_count > 0 &&
+           !(sym_constant(planner->pool, step->counters[COUNTER_STATE_COPIED], &copied) && copied == 0);
 }
 
 static const plan_step *find_reader(const plan *plan, uint32_t after, uint32_t storage) {

@@ -125,23 +125,25 @@ static insitu_status check_input_storages(const insitu_context *context, const b
     return INSITU_OK;
 }
 
+int64_t *stats_counter(insitu_run_stats *stats, counter counter) {
+    static const size_t places[] = {
+#define COUNTER(id, name, stat) offsetof(insitu_run_stats, stat),
+#include "plan/counters.def"
+#undef COUNTER
+    };
+    return (int64_t *)(void *)((char *)stats + places[counter]);
+}
+
 static insitu_status sum_counters(const insitu_context *context, uint32_t segment, binding *binding,
                                   insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     insitu_run_stats *totals = &binding->totals;
     for (uint32_t i = plan->segments[segment].first_step; i < plan->segments[segment].end_step; i++) {
         const plan_step *step = &plan->steps[i];
-        const struct {
-            sym value;
-            int64_t *total;
-        } counters[] = {
-            {step->state_written, &totals->state_bytes_written}, {step->state_moved, &totals->state_bytes_moved},
-            {step->state_copied, &totals->state_bytes_copied},   {step->state_saved, &totals->state_bytes_saved},
-            {step->weight_read, &totals->weight_bytes_read},     {step->output_copied, &totals->output_bytes_copied}};
-        for (size_t c = 0; c < COUNT_OF(counters); c++) {
-            int64_t bytes;
-            TRY(context_evaluate(context, counters[c].value, &bytes, diag));
-            if (!checked_add(*counters[c].total, bytes, counters[c].total))
+        for (uint32_t c = 0; c < COUNTER_COUNT; c++) {
+            int64_t bytes, *total = stats_counter(totals, c);
+            TRY(context_evaluate(context, step->counters[c], &bytes, diag));
+            if (!checked_add(*total, bytes, total))
                 FAIL(diag, INSITU_SHAPE, "the bytes that '%s' counts are too many", step->name);
         }
     }
@@ -155,7 +157,7 @@ static insitu_status prepare(const insitu_context *context, uint32_t segment, bi
     binding->threads = context->threads;
     TRY(device->prepare(device, &binding->bound, context->threads, &binding->arena, &binding->prepared,
                         &binding->workspace_bytes, diag));
-    TRY(state_writes_find(context, &binding->bound, &binding->arena, &binding->writes));
+    TRY(state_writes_find(&binding->bound, &binding->arena, &binding->writes));
     TRY(plan_bind_restores(context->engine->plan, segment, &binding->bound, context->values, context->fixed,
                            &binding->arena, &binding->restores, diag));
     if (binding->restores.step_count == 0) return INSITU_OK;

@@ -3,40 +3,18 @@
 
 #include <inttypes.h>
 
-/* When each expression is known, and which steps can fail a call. */
-static insitu_status find_items(insitu_context *context) {
-    const plan *plan = context->engine->plan;
-    const sym_pool *pool = &plan->symbols;
-    TRY(arena_array(&context->arena, plan->step_count, sizeof(*context->items), &context->items));
-    TRY(arena_array(&context->arena, pool->node_count, sizeof(*context->ready), &context->ready));
-    context->last_check = NONE;
-    for (uint32_t i = 0; i < plan->step_count; i++) {
-        if (step_is_item(&plan->steps[i])) context->items[context->item_count++] = i;
-        if (step_is_item(&plan->steps[i]) || plan->steps[i].kind == STEP_CHECK_INDEX) context->last_check = i;
-    }
-    for (uint32_t id = 0; id < pool->node_count; id++) {
-        uint32_t symbol = sym_symbol_index(pool, (sym){id});
-        if (symbol != NONE && plan->symbol_sources[symbol].source == SYMBOL_STEP)
-            context->ready[id] = plan->symbol_sources[symbol].step + 1;
-        for (uint32_t i = 0; i < sym_arg_count(pool, (sym){id}); i++) {
-            uint32_t ready = context->ready[sym_arg(pool, (sym){id}, i).id];
-            if (ready > context->ready[id]) context->ready[id] = ready;
-        }
-    }
-    return INSITU_OK;
-}
-
 /* The last item step whose value the output needs. */
-static uint32_t item_of_output(const insitu_context *context, const plan_output *output) {
+static uint32_t item_of_output(const plan *plan, const plan_output *output) {
     const tensor_type *type = &output->operand.type;
+    const uint32_t *known = plan->facts.ready;
     if (output->kind == OUTPUT_NONE) return NONE;
-    if (output->kind == OUTPUT_NUMBER) return context->ready[output->value.id] - 1;
-    uint32_t ready = context->ready[context->engine->plan->storages[output->operand.storage].bytes.id];
-    const uint32_t offset = context->ready[type->offset.id];
+    if (output->kind == OUTPUT_NUMBER) return known[output->value.id] - 1;
+    uint32_t ready = known[plan->storages[output->operand.storage].bytes.id];
+    const uint32_t offset = known[type->offset.id];
     if (offset > ready) ready = offset;
     for (uint32_t i = 0; i < type->shape.rank; i++) {
-        if (context->ready[type->shape.sizes[i].id] > ready) ready = context->ready[type->shape.sizes[i].id];
-        if (context->ready[type->strides[i].id] > ready) ready = context->ready[type->strides[i].id];
+        if (known[type->shape.sizes[i].id] > ready) ready = known[type->shape.sizes[i].id];
+        if (known[type->strides[i].id] > ready) ready = known[type->strides[i].id];
     }
     return ready - 1; /* NONE from 0 */
 }
@@ -54,20 +32,17 @@ static insitu_status fill(insitu_context *context) {
     TRY(arena_array(arena, plan->storage_count, sizeof(*context->bases), &context->bases));
     TRY(arena_array(arena, plan->state_storage_count, sizeof(bool), &context->state_is_written));
     TRY(arena_array(arena, context_region_limit(plan), sizeof(*context->regions), &context->regions));
-    for (uint32_t i = 0; i < plan->step_count; i++) {
-        for (uint32_t r = 0; r < plan->steps[i].result_count; r++) {
-            const plan_storage *storage = &plan->storages[plan->steps[i].results[r].storage];
-            if (storage->kind == STORAGE_STATE) context->state_is_written[storage->index] = true;
-        }
+    for (uint32_t i = 0; i < plan->facts.write_count; i++) {
+        const plan_write *write = &plan->facts.writes[i];
+        context->state_is_written[plan->storages[plan->steps[write->step].results[write->result].storage].index] = true;
     }
-    TRY(find_items(context));
     for (uint32_t i = 0; i < plan->output_count; i++) {
-        context->outputs[i].item = item_of_output(context, &plan->outputs[i]);
+        context->outputs[i].item = item_of_output(plan, &plan->outputs[i]);
         context->outputs[i].storage_item = NONE;
     }
     for (uint32_t i = 0; i < plan->storage_count; i++)
         if (plan->storages[i].kind == STORAGE_OUTPUT)
-            context->outputs[plan->storages[i].index].storage_item = context->ready[plan->storages[i].bytes.id] - 1;
+            context->outputs[plan->storages[i].index].storage_item = plan->facts.ready[plan->storages[i].bytes.id] - 1;
     return INSITU_OK;
 }
 

@@ -42,11 +42,13 @@ static bool needs_staging(const insitu_context *context, const binding *binding,
            !same_strides(layout->rank, layout->sizes, given->strides, layout->strides);
 }
 
+/* Decides which inputs are staged, and makes room for them. */
 static insitu_status reserve_inputs(const insitu_context *context, binding *binding, insitu_diag *diag) {
     const device *device = context->device;
     for (uint32_t i = 0; i < context->engine->plan->input_count; i++) {
         binding_input *input = &binding->inputs[i];
-        if (input->staged || !needs_staging(context, binding, i)) continue;
+        context->inputs[i].is_staged = needs_staging(context, binding, i);
+        if (input->staged || !context->inputs[i].is_staged) continue;
         input->staged = device->allocate(device, input->layout.extent, ARENA_ALIGNMENT, false);
         if (!input->staged) FAIL(diag, INSITU_NOMEM, "out of memory for an input of %zu bytes", input->layout.extent);
     }
@@ -56,7 +58,7 @@ static insitu_status reserve_inputs(const insitu_context *context, binding *bind
 /* ---- addresses ---- */
 
 static void *input_base(const insitu_context *context, const binding *binding, uint32_t index) {
-    if (needs_staging(context, binding, index)) return binding->inputs[index].staged;
+    if (context->inputs[index].is_staged) return binding->inputs[index].staged;
     uint8_t *address = context->inputs[index].address;
     return address ? address : context->output.data; /* without elements any address will do */
 }
@@ -105,7 +107,7 @@ static insitu_status move_input(const insitu_context *context, const binding *bi
 
 static insitu_status stage_inputs(const insitu_context *context, const binding *binding, insitu_diag *diag) {
     for (uint32_t i = 0; i < context->engine->plan->input_count; i++)
-        if (needs_staging(context, binding, i)) TRY(move_input(context, binding, i, false, diag));
+        if (context->inputs[i].is_staged) TRY(move_input(context, binding, i, false, diag));
     return INSITU_OK;
 }
 
@@ -178,7 +180,7 @@ static device_call call_of(const insitu_context *context, uint32_t first, uint32
                          .fault = context->fault};
 }
 
-static insitu_status run_uncut(const insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
+static insitu_status run_steps(const insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
                                uint32_t *out_failed, insitu_diag *diag) {
     if (first == end) return INSITU_OK;
     device_call call = call_of(context, first, end);
@@ -187,19 +189,10 @@ static insitu_status run_uncut(const insitu_context *context, uint32_t segment, 
                                 diag);
 }
 
-/* Runs the steps [first, end) of the segment, none of which is an item. For an open snapshot what they replace is saved
- * in between. */
-static insitu_status run_steps(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
-                               uint32_t *out_failed, insitu_diag *diag) {
+/* For an open snapshot what the steps from here on replace is saved. */
+static insitu_status save_writes(insitu_context *context, uint32_t segment, uint32_t step, insitu_diag *diag) {
     const state_writes *writes = &context->segments[segment].current->writes;
-    if (!context->logged) return run_uncut(context, segment, first, end, out_failed, diag);
-    for (uint32_t cut = state_writes_next_cut(writes, first, end); cut < end;
-         cut = state_writes_next_cut(writes, first + 1, end)) {
-        TRY(run_uncut(context, segment, first, cut, out_failed, diag));
-        TRY(state_writes_save(writes, context, cut, context->logged, &context->stats.snapshot_bytes_saved, diag));
-        first = cut;
-    }
-    return run_uncut(context, segment, first, end, out_failed, diag);
+    return state_writes_save(writes, context, step, context->logged, &context->stats.snapshot_bytes_saved, diag);
 }
 
 /* What an asynchronous device has failed with so far. A failure of an earlier call has kept this one from writing, so there
@@ -212,22 +205,31 @@ static insitu_status settle(const insitu_context *context, uint32_t *out_failed,
     return status;
 }
 
-/* *next_item counts the item steps that were read. */
-static insitu_status run_segment(insitu_context *context, uint32_t segment, uint32_t *next_item, uint32_t *out_failed,
+static insitu_status read_item(insitu_context *context, uint32_t segment, uint32_t item, uint32_t *out_failed,
+                               insitu_diag *diag) {
+    TRY(settle(context, out_failed, diag));
+    *out_failed = item;
+    TRY(context_read_item(context, item, diag));
+    TRY(patch(context, segment, diag));
+    return context_decide_outputs(context, item, diag);
+}
+
+/* *next_stop counts the plan's stops that lie behind. */
+static insitu_status run_segment(insitu_context *context, uint32_t segment, uint32_t *next_stop, uint32_t *out_failed,
                                  insitu_diag *diag) {
-    uint32_t at = context->engine->plan->segments[segment].first_step;
-    uint32_t end = context->engine->plan->segments[segment].end_step;
+    const plan *plan = context->engine->plan;
+    uint32_t at = plan->segments[segment].first_step, end = plan->segments[segment].end_step;
     TRY(start_segment(context, segment, diag));
-    while (*next_item < context->item_count && context->items[*next_item] < end) {
-        uint32_t item = context->items[*next_item];
-        TRY(run_steps(context, segment, at, item, out_failed, diag));
-        TRY(settle(context, out_failed, diag));
-        *out_failed = item;
-        TRY(context_read_item(context, item, diag));
-        TRY(patch(context, segment, diag));
-        TRY(context_decide_outputs(context, item, diag));
-        at = item + 1;
-        ++*next_item;
+    for (; *next_stop < plan->facts.stop_count && plan->facts.stops[*next_stop].step < end; ++*next_stop) {
+        const plan_stop *stop = &plan->facts.stops[*next_stop];
+        bool is_item = stop->kind == STOP_ITEM;
+        if (!is_item && (stop->kind != STOP_SAVE || !context->logged)) continue;
+        TRY(run_steps(context, segment, at, stop->step, out_failed, diag));
+        at = stop->step + is_item;
+        if (is_item)
+            TRY(read_item(context, segment, stop->step, out_failed, diag));
+        else
+            TRY(save_writes(context, segment, stop->step, diag));
     }
     return run_steps(context, segment, at, end, out_failed, diag);
 }
@@ -236,7 +238,7 @@ static insitu_status run_segment(insitu_context *context, uint32_t segment, uint
  * is_undo: the device knows whether a step has failed, and which. */
 static insitu_status restore(const insitu_context *context, uint32_t failed, bool is_undo, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
-    if (context->last_check == NONE || failed > context->last_check) return INSITU_OK;
+    if (plan->facts.last_check == NONE || failed > plan->facts.last_check) return INSITU_OK;
     for (uint32_t i = plan->segment_count; i-- > 0;) {
         const binding *binding = context->segments[i].current;
         if (!binding || binding->restores.step_count == 0) continue;
@@ -262,9 +264,9 @@ static void take_back(insitu_context *context, uint32_t failed, size_t log_count
 static insitu_status run_segments(insitu_context *context, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     size_t log_count = context->logged ? context->logged->log.count : 0;
-    uint32_t next_item = 0, failed = 0;
+    uint32_t next_stop = 0, failed = 0;
     for (uint32_t i = 0; i < plan->segment_count; i++) {
-        insitu_status status = run_segment(context, i, &next_item, &failed, diag);
+        insitu_status status = run_segment(context, i, &next_stop, &failed, diag);
         if (status == INSITU_OK) continue;
         take_back(context, failed, log_count);
         return status;
@@ -275,13 +277,8 @@ static insitu_status run_segments(insitu_context *context, insitu_diag *diag) {
 static void add_totals(insitu_context *context) {
     context->stats = context->segments[0].current->totals;
     for (uint32_t i = 1; i < context->engine->plan->segment_count; i++) {
-        const insitu_run_stats *more = &context->segments[i].current->totals;
-        context->stats.state_bytes_written += more->state_bytes_written;
-        context->stats.state_bytes_moved += more->state_bytes_moved;
-        context->stats.state_bytes_copied += more->state_bytes_copied;
-        context->stats.state_bytes_saved += more->state_bytes_saved;
-        context->stats.weight_bytes_read += more->weight_bytes_read;
-        context->stats.output_bytes_copied += more->output_bytes_copied;
+        insitu_run_stats *more = &context->segments[i].current->totals;
+        for (uint32_t c = 0; c < COUNTER_COUNT; c++) *stats_counter(&context->stats, c) += *stats_counter(more, c);
         context->stats.arena_bytes += more->arena_bytes;
     }
 }
@@ -302,8 +299,7 @@ static insitu_status finish(insitu_context *context, const insitu_state *state, 
     uint32_t failed;
     if (writes_host(context)) TRY(settle(context, &failed, diag));
     for (uint32_t i = 0; i < plan->input_count; i++)
-        if (plan->inputs[i].is_written && needs_staging(context, first, i))
-            TRY(move_input(context, first, i, true, diag));
+        if (plan->inputs[i].is_written && context->inputs[i].is_staged) TRY(move_input(context, first, i, true, diag));
     for (uint32_t i = 0; i < plan->output_count; i++) TRY(context_finish_output(context, state, i, diag));
     return INSITU_OK;
 }

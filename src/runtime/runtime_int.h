@@ -55,7 +55,8 @@ typedef struct bound_tensor {
     uint64_t byte_offset;
     uint32_t rank;
     int64_t sizes[MAX_RANK], strides[MAX_RANK];
-    size_t bytes; /* from address to the end of the last element */
+    size_t bytes;   /* from address to the end of the last element */
+    bool is_staged; /* an input of the running call: a dense copy of it is used */
 } bound_tensor;
 
 /* A strided tensor with numbers for its symbols. */
@@ -81,16 +82,15 @@ typedef struct binding_output {
     sym_value number;
 } binding_output;
 
-/* A result that a step stores into a state. */
-typedef struct state_write {
+typedef struct state_write { /* a write of the plan's facts, bound */
+    const plan_write *planned;
     const bound_step *step;
-    uint32_t result, cut; /* what it replaces can be saved before step cut */
 } state_write;
 
 typedef struct state_writes { /* of a segment, in the order of its steps */
     state_write *rows;
     uint32_t count;
-    undo_room room; /* what they take of an undo log */
+    undo_room room; /* what all of it takes of an undo log */
 } state_writes;
 
 /* What depends on the values of the symbols that a segment's sizes may use, and on the number of threads: made once, then
@@ -160,12 +160,9 @@ struct insitu_context {
     uint32_t thread_limit, threads; /* at most; of the running call */
     uint64_t clock;
     int64_t bindings_made, bindings_dropped;
-    sym_value *values;               /* of the running call */
-    bool *known;                     /* of each symbol: its value has been read */
-    bool *fixed;                     /* of each symbol: a segment that is being bound may use it in sizes */
-    uint32_t *ready;                 /* of each expression: 0 known before the call, n + 1 after item step n */
-    uint32_t *items;                 /* the plan's item steps */
-    uint32_t item_count, last_check; /* last_check: the last step that can fail a call; NONE */
+    sym_value *values; /* of the running call */
+    bool *known;       /* of each symbol: its value has been read */
+    bool *fixed;       /* of each symbol: a segment that is being bound may use it in sizes */
     void **bases;
     bool *state_is_written; /* of each state storage */
     memory_region *regions;
@@ -198,6 +195,8 @@ MUST_CHECK insitu_status context_check_asserts(const insitu_context *context, ui
 MUST_CHECK insitu_status context_read_item(insitu_context *context, uint32_t item, insitu_diag *diag);
 
 /* ---- binding.c ---- */
+/* The counter's place in the stats. */
+int64_t *stats_counter(insitu_run_stats *stats, counter counter);
 /* The segment's binding for the values that are known, made if it is new; the least recently used one makes room. For
  * the first segment all inputs are checked against it. Errors: SHAPE, ARG (a number differs), ASSERT, UNSUPPORTED,
  * NOMEM. */
@@ -248,12 +247,10 @@ bool output_is_its_alias(const insitu_context *context, const insitu_state *stat
 
 /* ---- state_writes.c ---- */
 /* The writes of a segment that the backend has accepted; they live in the arena. Errors: NOMEM. */
-MUST_CHECK insitu_status state_writes_find(const insitu_context *context, const bound_plan *bound, arena *arena,
-                                           state_writes *out_writes);
-/* Where the steps [from, end) are cut first, or end. */
-uint32_t state_writes_next_cut(const state_writes *writes, uint32_t from, uint32_t end);
-/* Saves what the writes of this cut replace, for which the state's log has room; *bytes counts them. Errors: DEVICE. */
-MUST_CHECK insitu_status state_writes_save(const state_writes *writes, const insitu_context *context, uint32_t cut,
+MUST_CHECK insitu_status state_writes_find(const bound_plan *bound, arena *arena, state_writes *out_writes);
+/* Saves what the writes replace that can be saved before the step, for which the state's log has room; *bytes counts them.
+ * Errors: DEVICE. */
+MUST_CHECK insitu_status state_writes_save(const state_writes *writes, const insitu_context *context, uint32_t step,
                                            insitu_state *state, int64_t *bytes, insitu_diag *diag);
 
 /* ---- tensors.c ---- */

@@ -68,11 +68,11 @@ static bool holds_rows(const plan *plan, uint32_t index) {
     bool is_one = true;
     for (uint32_t i = 0; i < shape->rank; i++) is_one = is_one && sym_is_one(shape->sizes[i]);
     if (is_one) return false;
-    for (uint32_t i = 0; i < plan->step_count; i++)
-        for (uint32_t r = 0; r < plan->steps[i].result_count; r++) {
-            const plan_storage *storage = &plan->storages[plan->steps[i].results[r].storage];
-            if (storage->kind == STORAGE_STATE && storage->index == plan->states[index].state_storage) return true;
-        }
+    for (uint32_t i = 0; i < plan->facts.write_count; i++) {
+        const plan_write *write = &plan->facts.writes[i];
+        uint32_t storage = plan->steps[write->step].results[write->result].storage;
+        if (plan->storages[storage].index == plan->states[index].state_storage) return true;
+    }
     return false;
 }
 

@@ -148,7 +148,7 @@ insitu_status context_check_asserts(const insitu_context *context, uint32_t item
     uint32_t ready = item == NONE ? 0 : item + 1;
     for (uint32_t i = 0; i < plan->assert_count; i++) {
         const sym_assert *assertion = &plan->asserts[i];
-        if (context->ready[assertion->condition.id] != ready) continue;
+        if (plan->facts.ready[assertion->condition.id] != ready) continue;
         sym_value value = {0};
         uint32_t missing;
         bool has_value =

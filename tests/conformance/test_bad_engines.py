@@ -56,7 +56,7 @@ class BadEngines(unittest.TestCase):
                 self.refused("bad.insitu")
 
     def test_newer(self):
-        edit_engine(self.engine, self.target, b'"plan_version":"3"', b'"plan_version":"4"')
+        edit_engine(self.engine, self.target, b'"plan_version":"4"', b'"plan_version":"5"')
         self.refused("version 4")
 
     def test_edited_with_the_right_hash(self):

@@ -41,20 +41,19 @@ def small_programs():
 
 
 def compile_program(tool, path, folder):
-    """(engine file or None, text of graphs, text of the network)"""
+    """(engine file or None, {form: text} of its graph, network and plan)"""
     engine = pathlib.Path(folder) / "engine"
     engine.unlink(missing_ok=True)
-    environment = {**os.environ, "INSITU_DUMP": "graph,network"}
+    environment = {**os.environ, "INSITU_DUMP": "graph,network,plan"}
     done = subprocess.run([tool, "compile", path, "-o", engine], env=environment, capture_output=True, text=True)
     if done.returncode not in (0, 3):
         sys.exit(f"{path}: {done.stderr}")
-    forms = {"graph": "", "network": ""}
-    for part in re.split(r"^(?=# (?:graph|network))", done.stderr, flags=re.M):
-        if part.startswith("# graph\n"):
-            forms["graph"] = part.split("\n", 1)[1]
-        if part.startswith("# network\n"):
-            forms["network"] = part.split("\n", 1)[1]
-    return engine.read_bytes() if engine.exists() else None, forms["graph"], forms["network"]
+    forms = {"graph": "", "network": "", "plan": ""}
+    for part in re.split(r"^(?=# (?:graph|graph after passes|network|plan)\n)", done.stderr, flags=re.M):
+        head, _, text = part.partition("\n")
+        if head[2:] in forms:
+            forms[head[2:]] = text
+    return engine.read_bytes() if engine.exists() else None, forms
 
 
 def golden_cases():
@@ -132,10 +131,10 @@ def make_archives(out):
 def make_compiled(tool, out):
     with tempfile.TemporaryDirectory() as folder:
         for path in small_programs():
-            engine, graph, network = compile_program(tool, path, folder)
+            engine, forms = compile_program(tool, path, folder)
             if engine:
                 write(out / "engine" / path.stem, engine)
-            for form, text in (("graph", graph), ("network", network)):
+            for form, text in forms.items():
                 if text:
                     write(out / form / path.stem, text)
     for name, text in golden_cases():
@@ -180,6 +179,8 @@ def make_dictionaries(out):
             schema_words.update(WORD.findall(path.read_text()))
     write_dictionary(out / "graph.dict", operators + table_words("core/dtypes.def") + list(schema_words))
     write_dictionary(out / "network.dict", layers + list(schema_words))
+    plan_words = re.findall(r'FIELD\(.*?"(\w+)"', (ROOT / "src/plan/plan_fields.def").read_text())
+    write_dictionary(out / "plan.dict", layers + plan_words + table_words("plan/counters.def"))
     write_dictionary(out / "expression.dict", symbols + SREPR)
     json_words = ["as_tensor", "as_tensors", "as_int", "as_ints", "as_none", "as_sym_int", "as_sym_bool", "as_expr", "as_name",
                   "as_graph", "as_float", "as_string", "as_optional_tensors", "as_scalar_type", "buffer_mutation",

@@ -11,15 +11,28 @@ char *fuzz_text(const uint8_t *data, size_t size) {
     return copy;
 }
 
+void fuzz_plan_text(const plan *made, insitu_diag *diag) {
+    text first, second;
+    plan *again;
+    text_init(&first);
+    text_init(&second);
+    plan_print(made, &first);
+    plan_print_report(made, &second);
+    text_release(&second);
+    fuzz_expect(plan_parse(first.data, &again, diag) == INSITU_OK, "%s, in what was printed:\n%s", diag->message,
+                first.data);
+    plan_print(again, &second);
+    fuzz_expect(strcmp(first.data, second.data) == 0, "printed\n%s\nthen\n%s", first.data, second.data);
+    plan_destroy(again);
+    text_release(&first);
+    text_release(&second);
+}
+
 static void build(network *network, const plan_options *options, insitu_diag *diag) {
     plan *plan;
-    text printed;
     if (!fuzz_is_ok(plan_build(network, options, &plan, diag), diag)) return;
     fuzz_expect(plan_verify(plan, diag) == INSITU_OK, "the plan is wrong: %s", diag->message);
-    text_init(&printed);
-    plan_print(plan, &printed);
-    plan_print_report(plan, &printed);
-    text_release(&printed);
+    fuzz_plan_text(plan, diag);
     plan_destroy(plan);
 }
 

@@ -11,4 +11,7 @@ char *fuzz_text(const uint8_t *data, size_t size);
 /* Recognises shifts, removes dead layers, plans, and prints the plan. What a verified network becomes is verified. */
 void fuzz_plan(network *network, insitu_diag *diag);
 
+/* A plan's text: printed, parsed and printed again it is the same. */
+void fuzz_plan_text(const plan *made, insitu_diag *diag);
+
 #endif

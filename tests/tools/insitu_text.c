@@ -122,10 +122,33 @@ static insitu_status make_plan(const char *source, const char *name, plan **out_
     return status;
 }
 
+static insitu_status run_plan_print(const char *source, const char *name, text *out, insitu_diag *diag) {
+    plan *plan;
+    (void)name;
+    TRY(plan_parse(source, &plan, diag));
+    plan_print(plan, out);
+    plan_destroy(plan);
+    return INSITU_OK;
+}
+
+/* The text of a plan reads back as the same. */
+static insitu_status check_text(const char *printed, insitu_diag *diag) {
+    text again;
+    text_init(&again);
+    insitu_status status = run_plan_print(printed, "", &again, diag);
+    if (status == INSITU_OK) status = text_status(&again, diag);
+    if (status == INSITU_OK && strcmp(again.data, printed) != 0)
+        status = diag_set(diag, INSITU_INTERNAL, "the plan reads back as another one:\n%s", again.data);
+    text_release(&again);
+    return status;
+}
+
 static insitu_status run_plan(const char *source, const char *name, text *out, insitu_diag *diag) {
     plan *plan;
     insitu_status status = make_plan(source, name, &plan, diag);
     if (status == INSITU_OK) plan_print(plan, out);
+    if (status == INSITU_OK) status = text_status(out, diag);
+    if (status == INSITU_OK) status = check_text(out->data, diag);
     plan_destroy(plan);
     return status;
 }
@@ -164,7 +187,9 @@ static const command commands[] = {
     {"convert", run_convert, "graph: the pipeline, then converted to a network; name 'strict' for strict bounds"},
     {"network-print", run_network_print, "network: parsed, verified, printed"},
     {"network-pass", run_network_pass, "network: one pass, by name"},
-    {"plan", run_plan, "network: its plan; name 'strict' or 'no_inplace' for these options"},
+    {"plan-print", run_plan_print, "plan: parsed, verified, printed"},
+    {"plan", run_plan,
+     "network: its plan, whose text must read back as the same; name 'strict' or 'no_inplace' for these options"},
     {"network-save", run_network_save, "network: compiled, and saved as the engine file of that name"},
     {"report", run_report, "network: the in-place report of its plan; names as for plan"},
 };

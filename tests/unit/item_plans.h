@@ -30,7 +30,7 @@ static inline void add_save(plan *plan, const char *name, plan_operand value) {
     plan->storages[log.storage].first_step = plan->step_count;
     plan->storages[log.storage].last_step = plan->step_count; /* until the last check: the caller's to set */
     plan_step *save = add_step(plan, LAYER_COPY, name, &log, 1, &value, 1);
-    save->state_saved = type_bytes(plan, &dense);
+    save->counters[COUNTER_STATE_SAVED] = type_bytes(plan, &dense);
     for (uint32_t i = plan->restore_count++; i > 0; i--) plan->restores[i] = plan->restores[i - 1];
     uint32_t step_count = plan->step_count;
     plan_step *restore = add_step(plan, LAYER_COPY, name, &value, 1, &log, 1);
@@ -43,7 +43,7 @@ static inline plan_step *add_number(plan *plan, const char *name, plan_operand t
     set_op(step, OP_ADD);
     set_value(step, ATTR_SCALAR, number);
     set_value(step, ATTR_SCALAR_FIRST, sym_bool(&plan->symbols, false));
-    step->state_written = type_bytes(plan, &target.type);
+    step->counters[COUNTER_STATE_WRITTEN] = type_bytes(plan, &target.type);
     return step;
 }
 
@@ -71,7 +71,7 @@ static inline plan *make_item_position_plan(dtype position_type, bool is_bounded
         .name = "output.2", .kind = OUTPUT_TENSOR, .operand = {cache, table}, .alias = ALIAS_STATE, .alias_index = 0};
     add_item(plan, "item", (plan_operand){pos, number}, symbol, false);
     plan->first_write = 1;
-    add_step(plan, LAYER_COPY, "write", &target, 1, &(plan_operand){source, row}, 1)->state_written =
+    add_step(plan, LAYER_COPY, "write", &target, 1, &(plan_operand){source, row}, 1)->counters[COUNTER_STATE_WRITTEN] =
         type_bytes(plan, &row);
     add_number(plan, "shift", target, position);
     plan->asserts[plan->assert_count++] =
@@ -79,6 +79,7 @@ static inline plan *make_item_position_plan(dtype position_type, bool is_bounded
                      .message = "thirteen is unlucky",
                      .source = "model.py:9"};
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan;
 }
 
@@ -105,8 +106,9 @@ static inline plan *make_open_size_plan(void) {
     set_value(step, ATTR_ACCUMULATE, sym_bool(pool, false));
     set_value(step, ATTR_WRAP, sym_bool(pool, false));
     set_list(plan, step, ATTR_DIMS, (sym[]){sym_int(pool, 0)}, 1);
-    step->state_written = type_bytes(plan, &row);
+    step->counters[COUNTER_STATE_WRITTEN] = type_bytes(plan, &row);
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan;
 }
 
@@ -128,6 +130,7 @@ static inline plan *make_item_view_plan(void) {
     set_value(step, ATTR_SCALAR_FIRST, sym_bool(pool, false));
     add_item(plan, "item", (plan_operand){pos, number}, symbol, false);
     plan->first_write = plan->step_count;
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan;
 }
 
@@ -165,6 +168,7 @@ static inline plan *make_item_size_plan(void) {
                     (plan_operand[]){{sum, part}, part_of_x}, 2),
            OP_MUL);
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan;
 }
 
@@ -195,12 +199,13 @@ static inline plan *make_late_check_plan(void) {
     set_value(update, ATTR_ACCUMULATE, sym_bool(pool, false));
     set_value(update, ATTR_WRAP, sym_bool(pool, false));
     set_list(plan, update, ATTR_DIMS, (sym[]){sym_int(pool, 0)}, 1);
-    update->state_written = type_bytes(plan, &row);
+    update->counters[COUNTER_STATE_WRITTEN] = type_bytes(plan, &row);
     add_number(plan, "written", (plan_operand){written, line}, one);
     sym zero = sym_int(pool, 0);
     plan->report[plan->report_count++] = (report_row){
         "counter", number, "elementwise", sym_int(pool, 8), zero, zero, sym_int(pool, 8), true, "", "", ""};
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan;
 }
 

@@ -35,6 +35,7 @@ static inline void running_of_plan(running *r, plan *plan) {
     insitu_engine *engine;
     insitu_diag diag;
     insitu_diag_init(&diag);
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     if (plan_verify(plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     assert_int_equal(engine_create(plan, device_cpu(), NULL, 0, &engine, &diag), INSITU_OK);
     running_start(r, engine);

@@ -28,6 +28,12 @@ static inline plan *new_plan(void) {
     return made;
 }
 
+/* The rows are complete. */
+static inline insitu_status finish_plan(plan *plan, insitu_diag *diag) {
+    assert_int_equal(plan_derive(plan), INSITU_OK);
+    return plan_verify(plan, diag);
+}
+
 static inline tensor_type dense_type(plan *plan, dtype type, uint32_t rank, const sym *sizes) {
     tensor_type made = {.dtype = type, .shape = {.rank = rank}};
     for (uint32_t i = 0; i < rank; i++) made.shape.sizes[i] = sizes[i];
@@ -93,8 +99,8 @@ static inline plan_step *add_step(plan *plan, layer_kind layer, const char *name
     step->attrs = attrs;
     step->result_count = result_count;
     step->operand_count = operand_count;
-    step->state_written = step->state_moved = step->state_copied = step->state_saved = zero;
-    step->extent = step->weight_read = step->output_copied = zero;
+    step->extent = zero;
+    for (uint32_t i = 0; i < COUNTER_COUNT; i++) step->counters[i] = zero;
     plan->segments[plan->segment_count - 1].end_step = plan->step_count;
     return step;
 }
@@ -187,22 +193,22 @@ static inline plan *make_small_plan(void) {
     set_op(step, OP_ADD);
     set_value(step, ATTR_SCALAR, one);
     set_value(step, ATTR_SCALAR_FIRST, sym_bool(pool, false));
-    step->state_written = sym_int(pool, 8);
+    step->counters[COUNTER_STATE_WRITTEN] = sym_int(pool, 8);
     step = add_step(plan, LAYER_BINARY, "accumulate", &history_operand, 1,
                     (plan_operand[]){history_operand, weight_operand}, 2);
     set_op(step, OP_ADD);
-    step->state_written = step->weight_read = sym_int(pool, 32);
+    step->counters[COUNTER_STATE_WRITTEN] = step->counters[COUNTER_WEIGHT_READ] = sym_int(pool, 32);
     step = add_step(plan, LAYER_INDEX_UPDATE, "update", &cache_operand, 1,
                     (plan_operand[]){cache_operand, source_operand, pos_operand}, 3);
     set_value(step, ATTR_ACCUMULATE, sym_bool(pool, false));
     set_value(step, ATTR_WRAP, sym_bool(pool, false));
     set_list(plan, step, ATTR_DIMS, (sym[]){sym_int(pool, 0)}, 1);
-    step->state_written = sym_int(pool, 32);
+    step->counters[COUNTER_STATE_WRITTEN] = sym_int(pool, 32);
     step = add_step(plan, LAYER_BINARY, "shift_bias", &bias_operand, 1, &bias_operand, 1);
     set_op(step, OP_ADD);
     set_value(step, ATTR_SCALAR, sym_float(pool, 1));
     set_value(step, ATTR_SCALAR_FIRST, sym_bool(pool, false));
-    step->state_written = sym_int(pool, 32);
+    step->counters[COUNTER_STATE_WRITTEN] = sym_int(pool, 32);
 
     sym zero = sym_int(pool, 0);
     plan->asserts[plan->assert_count++] = (sym_assert){.condition = sym_compare(pool, SYM_NE, rows, sym_int(pool, 5)),
@@ -224,6 +230,7 @@ static inline plan *make_small_plan(void) {
                                                       "mul_3 (model.py:41) reads the old value after the write",
                                                       "let mul_3 (model.py:41) read the new value"};
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
+    assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan;
 }
 

@@ -305,7 +305,7 @@ static void parts_are_made_in_their_place(void **state) {
                              "  output %same user 0\n}\n",
                              &out),
                      INSITU_OK);
-    assert_non_null(strstr(out.data, "step 1 exp: @1 f32[4,4]{8,1}+4 = unary("));
+    assert_non_null(strstr(out.data, "step 1 \"exp\": @1 f32[4,4]{8,1}+4 = unary("));
     assert_null(strstr(out.data, "step 2 "));
     text_release(&out);
 }

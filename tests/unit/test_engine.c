@@ -36,7 +36,7 @@ static engine_file save(const insitu_engine *engine) {
 
 static insitu_engine *make_engine(plan *plan) {
     insitu_engine *engine;
-    assert_int_equal(plan_verify(plan, NULL), INSITU_OK);
+    assert_int_equal(finish_plan(plan, NULL), INSITU_OK);
     assert_int_equal(engine_create(plan, device_cpu(), NULL, 0, &engine, NULL), INSITU_OK);
     return engine;
 }
@@ -222,9 +222,9 @@ static void faults_behind_a_good_hash_are_named(void **state) {
         insitu_status status;
         const char *words;
     } cases[] = {
-        {"\"plan_version\":\"3\"", "\"plan_version\":\"4\"", INSITU_VERSION,
-         "plan version 4, and this library reads version 3: compile the program again"},
-        {"\"plan_version\":\"3\"", "\"plan_version\":\"x\"", INSITU_FORMAT, "does not state its plan_version"},
+        {"\"plan_version\":\"4\"", "\"plan_version\":\"5\"", INSITU_VERSION,
+         "plan version 5, and this library reads version 4: compile the program again"},
+        {"\"plan_version\":\"4\"", "\"plan_version\":\"x\"", INSITU_FORMAT, "does not state its plan_version"},
         {"[\\\"10\\\",", "[\\\"09\\\",", INSITU_VERSION,
          "version '09' and 13 fields, and this library reads version '10'"},
         {"\"record\":", "\"recorf\":", INSITU_VERSION, "has no record: compile the program again"},
@@ -236,7 +236,7 @@ static void faults_behind_a_good_hash_are_named(void **state) {
         {"\"min\":1", "\"min\":9", INSITU_FORMAT, "row 0 of symbols: max"},
         {"[\"symbol\",0]", "[\"symbol\",1]", INSITU_FORMAT, "of nodes: symbol"},
         {"\"first_write\":3", "\"first_write\":4", INSITU_FORMAT, "before the plan's first write"},
-        {"\"bytes\":32,\"hash\"", "\"bytes\":36,\"hash\"", INSITU_FORMAT,
+        {"\"bytes\":32,\"tensor\":\"layer", "\"bytes\":36,\"tensor\":\"layer", INSITU_FORMAT,
          "weight 'layer.weight' has 32 bytes in the engine file where 36"},
         {"\"tensor\":\"history\"", "\"tensor\":\"histery\"", INSITU_FORMAT, "no tensor 'histery'"},
         {"\"op\":[\"binary\",\"add\"]", "\"op\":[\"binary\",\"adx\"]", INSITU_FORMAT, "row 1 of steps: op"},
@@ -247,6 +247,8 @@ static void faults_behind_a_good_hash_are_named(void **state) {
          "buffer 0 'scale': its weight does not exist"},
         {"{\"name\":\"scale\",\"weight\"", "{\"name\":\"cache\",\"weight\"", INSITU_FORMAT,
          "buffer 0 'cache': another one has the same name"},
+        {"\"end\":", "\"ent\":", INSITU_FORMAT, "row 0 of segments: end"},
+        {"\"extent\":", "\"extend\":", INSITU_FORMAT, "row 0 of steps: a field that such a row does not have"},
         {"\"buffers\":", "\"bufferz\":", INSITU_FORMAT, "row 0 of buffers: no such table"},
         {"{\"symbols\":", "[\"symbols\":", INSITU_FORMAT, "no JSON object"},
     };

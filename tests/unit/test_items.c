@@ -431,7 +431,7 @@ static void faults_are_named(void **state) {
         const char *words;
     } cases[] = {
         {make_position, other_step, "symbol 'u0': it comes from a step that does not read it"},
-        {make_position, no_step, "symbol 'u0': it comes from a step that does not read it"},
+        {make_position, no_step, "symbol 'u0': its step does not exist"},
         {make_position, many_elements, "it reads a tensor of more than one element"},
         {make_position, float_item, "its tensor's dtype does not fit its symbol"},
         {make_position, read_after_use, "an offset needs a value that is not known by then"},
@@ -444,8 +444,8 @@ static void faults_are_named(void **state) {
         {make_late_check_plan, no_restores, "step 2 'count': it writes a state or an input that is not saved"},
         {make_late_check_plan, wrong_restore, "that is not saved, and step 4 may still fail"},
         {make_late_check_plan, save_after_write, "that is not saved, and step 4 may still fail"},
-        {make_late_check_plan, restores_rise, "restore 1 'count': its save is no step, or the saves do not fall"},
-        {make_late_check_plan, restore_of_nothing, "restore 0 'mark': its save is no step"},
+        {make_late_check_plan, restores_rise, "restore 1 'count': its save is a check, or the saves do not fall"},
+        {make_late_check_plan, restore_of_nothing, "restore 0: its save does not exist"},
         {make_late_check_plan, short_log, "which does not live then"},
         {make_late_check_plan, restore_a_value, "it does not restore one state or input"},
     };
@@ -465,11 +465,11 @@ static void faults_are_named(void **state) {
 static void plans_print_segments_and_restores(void **state) {
     (void)state;
     static const char *const lines[] = {
-        "symbol u0 in [1, 8]: read by step 2, in sizes\n",
-        "# first write to a state or an input\nstep 1 count: ",
-        "step 2 length: item(@0 i64[1]) {symbol=u0}  # model.py:1\n# segment 1: sizes that",
-        "step 4 product: @4 f32[u0] = binary(@3 f32[u0], @1 f32[u0]) {op=mul}",
-        "restore of step 0 count: @2 f32[8] = copy(@5 f32[8])  # model.py:1\n",
+        "symbol 0 \"u0\": item, min 1, max 8, step 2, in_sizes\n",
+        "# first write to a state or an input\nstep 1 \"count\": ",
+        "step 2 \"length\": item(@0 i64[1]) {symbol=u0}, source \"model.py:1\"\n# a segment begins: ",
+        "step 4 \"product\": @4 f32[u0] = binary(@3 f32[u0], @1 f32[u0]) {op=mul}",
+        "restore 0: save 0, step \"count\": @2 f32[8] = copy(@5 f32[8]), source \"model.py:1\"\n",
     };
     plan *plan = make_item_size_plan();
     text out;

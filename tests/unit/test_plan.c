@@ -1,4 +1,4 @@
-#include "small_plans.h"
+#include "item_plans.h"
 
 #include "plan/device.h"
 
@@ -6,7 +6,7 @@ static void the_small_plan_is_valid(void **state) {
     (void)state;
     plan *plan = make_small_plan();
     insitu_diag diag = {.struct_size = sizeof(diag)};
-    if (plan_verify(plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
+    if (finish_plan(plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     plan_destroy(plan);
 }
 
@@ -92,14 +92,14 @@ static void faults_are_named(void **state) {
         {wrong_alias, "said to be state 0"},
         {no_alias, "it has no storage of its own"},
         {wrong_alias_input, "said to be input 1"},
-        {wrong_initial, "its initial value does not exist, or is too small"},
+        {wrong_initial, "its initial value is too small"},
         {lose_weight, "buffer 0 'scale': its weight does not exist"},
         {grow_buffer, "buffer 0 'scale': its sizes are not constants within its weight"},
         {varying_buffer, "its sizes are not constants within its weight"},
         {endless_buffer, "its sizes are not constants within its weight"},
         {same_buffer_name, "buffer 0 'cache': another one has the same name"},
         {float_check, "an index check takes integers"},
-        {negative_size, "its size is -8"},
+        {negative_size, "bytes is -8"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         plan *plan = make_small_plan();
@@ -113,6 +113,66 @@ static void faults_are_named(void **state) {
     }
 }
 
+static void wrong_undo(plan *plan) { plan->facts.writes[2].undo = UNDO_WHOLE; }
+static void wrong_positions(plan *plan) { plan->facts.writes[2].positions = 1; }
+static void wrong_dim(plan *plan) { plan->facts.writes[2].dims[0] = 1; }
+static void save_late(plan *plan) { plan->facts.writes[2].save++; }
+static void lose_write(plan *plan) { plan->facts.write_count--; }
+static void lose_stop(plan *plan) { plan->facts.stop_count--; }
+static void move_stop(plan *plan) { plan->facts.stops[0].step++; }
+static void wrong_check(plan *plan) { plan->facts.last_check = NONE; }
+static void known_early(plan *plan) { plan->facts.ready[plan->outputs[3].value.id] = 1; }
+static void new_expression(plan *plan) { (void)sym_int(&plan->symbols, 123456); }
+
+/* What follows from the rows is checked too. */
+static void facts_are_those_of_the_rows(void **state) {
+    (void)state;
+    void (*const damages[])(plan *) = {wrong_undo, wrong_positions, wrong_dim,   save_late,   lose_write,
+                                       lose_stop,  move_stop,       wrong_check, known_early, new_expression};
+    for (size_t i = 0; i < COUNT_OF(damages); i++) {
+        plan *plan = make_small_plan();
+        insitu_diag diag = {.struct_size = sizeof(diag)};
+        assert_int_equal(plan_verify(plan, NULL), INSITU_OK);
+        damages[i](plan);
+        assert_int_equal(plan_verify(plan, &diag), INSITU_FORMAT);
+        if (!strstr(diag.message, "plan: its facts are not those of its rows"))
+            fail_msg("case %zu: '%s'", i, diag.message);
+        plan_destroy(plan);
+    }
+}
+
+typedef struct expected_stop {
+    stop_kind kind;
+    uint32_t step;
+} expected_stop;
+
+static void assert_stops(plan *plan, const expected_stop *stops, uint32_t count) {
+    assert_int_equal(plan->facts.stop_count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(plan->facts.stops[i].kind, stops[i].kind);
+        assert_int_equal(plan->facts.stops[i].step, stops[i].step);
+    }
+    plan_destroy(plan);
+}
+
+static void stops_are_found(void **state) {
+    (void)state;
+    plan *plan = make_small_plan();
+    assert_int_equal(plan->facts.last_check, 0);
+    assert_int_equal(plan->facts.write_count, 3); /* bias is an input */
+    assert_int_equal(plan->facts.writes[0].undo, UNDO_WHOLE);
+    assert_int_equal(plan->facts.writes[2].undo, UNDO_ROWS);
+    assert_int_equal(plan->facts.writes[2].positions, 2);
+    assert_int_equal(plan->facts.writes[2].save, 3); /* with the first: its position is an input's */
+    assert_stops(plan, (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_CHECKED, 1}, {STOP_SAVE, 3}}, 3);
+    assert_stops(
+        make_item_size_plan(),
+        (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 1}, {STOP_ITEM, 2}, {STOP_SEGMENT, 3}, {STOP_CHECKED, 3}}, 5);
+    /* the row's position is what the call makes of the counter: it can only be saved after that */
+    assert_stops(make_late_check_plan(),
+                 (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 2}, {STOP_CHECKED, 5}, {STOP_SAVE, 5}}, 4);
+}
+
 static void many_faults_are_counted(void **state) {
     (void)state;
     plan *plan = make_small_plan();
@@ -120,7 +180,7 @@ static void many_faults_are_counted(void **state) {
     for (uint32_t i = 0; i < plan->step_count; i++) plan->steps[i].name = plan->steps[i].source = NULL;
     for (uint32_t i = 0; i < plan->output_count; i++) plan->outputs[i].name = NULL;
     assert_int_equal(plan_verify(plan, &diag), INSITU_FORMAT);
-    assert_non_null(strstr(diag.message, "; and 2 more"));
+    assert_non_null(strstr(diag.message, "; and 9 more"));
     plan_destroy(plan);
 }
 
@@ -148,15 +208,26 @@ static void printed_plans_name_everything(void **state) {
     text_init(&out);
     plan_print(plan, &out);
     const char *const lines[] = {
-        "symbol s0 in [1, 6]: size 0 of input 'x'\n",
-        "input 3 \"bias\": f32[8] @3, written\n",
-        "output 1 \"output.1\": @8 f32[4,8] is state 'cache'\n",
-        "output 3 \"output.3\": s0\n",
+        "plan: first_write 3\n",
+        "symbol 0 \"s0\": size, min 1, max 6, of 0, dim 0\n",
+        "input 3 \"bias\": type f32[8], storage 3, written\n",
+        "output 1 \"output.1\": tensor, place @8 f32[4,8], is state, number 2\n",
+        "output 3 \"output.3\": number, value s0\n",
         "output 4 \"output.4\": none\n",
-        "storage 9: arena steps 1 to 2, 32*s0 bytes\n",
-        "assert s0 != 5: five is too odd\n",
-        "step 0 check: check_index(@1 i64[1]) {extent=4}  # model.py:1\n",
-        "step 5 update: @8 f32[4,8] = index_update(@8 f32[4,8], @2 f32[1,8], @1 i64[1]) {accumulate=false, dims=[0]",
+        "block 1: bytes 32, initial 1\n",
+        "storage 8: block, number 2, bytes 128  # cache\n",
+        "storage 9: arena, first 1, last 2, bytes 32*s0\n",
+        "assert 0 \"five is too odd\": condition s0 != 5, source \"model.py:9\"\n",
+        "step 0 \"check\": check_index, index_update(@1 i64[1]), extent 4, source \"model.py:1\"\n",
+        "# nothing can fail from here on\nstep 1 \"double\": @9 f32[s0,8] = binary(@0 f32[s0,8], @0 f32[s0,8]) "
+        "{op=add}",
+        "# an open snapshot saves what is replaced by step 3, 4, 5 (rows)\n# first write to a state or an input\nstep "
+        "3",
+        "step 5 \"update\": @8 f32[4,8] = index_update(@8 f32[4,8], @2 f32[1,8], @1 i64[1]) {accumulate=false, "
+        "dims=[0], "
+        "wrap=false}, state_written 32, source \"model.py:1\"\n",
+        "report 0 \"cache\": type f32[4,8], update \"index_update dim 0\", written 32, in_place, source "
+        "\"model.py:8\"\n",
     };
     for (size_t i = 0; i < COUNT_OF(lines); i++)
         if (!strstr(out.data, lines[i])) fail_msg("'%s' is not in\n%s", lines[i], out.data);
@@ -193,7 +264,7 @@ static void an_operand_outside_its_storage_is_found_when_sizes_are_known(void **
     bound_plan bound;
     arena_init(&arena);
     plan->storages[9].bytes = sym_int(&plan->symbols, 64); /* enough for two rows */
-    assert_int_equal(plan_verify(plan, NULL), INSITU_OK);
+    assert_int_equal(finish_plan(plan, NULL), INSITU_OK);
     bool known = true;
     sym_value rows = {.kind = SYM_KIND_INT, .i = 2};
     assert_int_equal(plan_bind(plan, 0, NULL, &rows, &known, &arena, &bound, &diag), INSITU_OK);
@@ -243,6 +314,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_small_plan_is_valid),
         cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(facts_are_those_of_the_rows),
+        cmocka_unit_test(stops_are_found),
         cmocka_unit_test(many_faults_are_counted),
         cmocka_unit_test(the_report_is_a_table),
         cmocka_unit_test(printed_plans_name_everything),

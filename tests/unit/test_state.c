@@ -18,7 +18,7 @@ static void open_plan(fixture *f, plan *plan) {
     memset(f, 0, sizeof(*f));
     insitu_diag_init(&f->diag);
     snprintf(f->path, sizeof(f->path), "/tmp/insitu_test_state_%ld", (long)getpid());
-    assert_int_equal(plan_verify(plan, &f->diag), INSITU_OK);
+    assert_int_equal(finish_plan(plan, &f->diag), INSITU_OK);
     assert_int_equal(engine_create(plan, device_cpu(), NULL, 0, &f->engine, &f->diag), INSITU_OK);
     assert_int_equal(insitu_state_create(f->engine, &f->state, &f->diag), INSITU_OK);
 }
