@@ -31,8 +31,9 @@ void state_unlock(const insitu_state *state);
  * Errors: ARG (an unknown one, or one is missing), SHAPE (outside its range; contradictory; too large), NOMEM. */
 MUST_CHECK insitu_status state_fill_sizes(insitu_state *state, const insitu_state_size *sizes, size_t count,
                                           const sym_value *values, insitu_diag *diag);
-/* A block of its own for a state storage of so many bytes, freed by memory_free; NULL if memory is short. */
-void *state_allocate(size_t bytes);
+/* A block of its own for a state storage of so many bytes, of zeros or of anything, freed by memory_free; NULL if memory is
+ * short. */
+void *state_allocate(size_t bytes, bool is_zeros);
 /* The tensors that lie in the storage get its address. */
 void state_place_tensors(insitu_state *state, uint32_t storage);
 /* Before the whole storage, or the tensor, is written: saves it if a snapshot is open. Errors: NOMEM. */

@@ -10,22 +10,33 @@ insitu_status state_lock(const insitu_state *state, insitu_diag *diag) {
 void state_unlock(const insitu_state *state) { __atomic_store_n(state->busy, 0, __ATOMIC_RELEASE); }
 
 /* Whole pages for a block of at least one page, so that nothing else lies in its pages. */
-void *state_allocate(size_t bytes) {
-    if (bytes < PAGE) return memory_alloc_aligned(bytes ? bytes : 1, STATE_ALIGNMENT);
-    size_t rounded;
-    if (!checked_size_add(bytes, PAGE - 1, &rounded)) return NULL;
-    return memory_alloc_aligned(rounded - rounded % PAGE, PAGE);
+void *state_allocate(size_t bytes, bool is_zeros) {
+    size_t size = bytes ? bytes : 1, alignment = STATE_ALIGNMENT;
+    if (bytes >= PAGE) {
+        if (!checked_size_add(bytes, PAGE - 1, &size)) return NULL;
+        size -= size % PAGE;
+        alignment = PAGE;
+    }
+    return is_zeros ? memory_alloc_zeros(size, alignment) : memory_alloc_aligned(size, alignment);
 }
 
-static void set_initial(insitu_state *state) {
+static bool begins_with_zeros(const insitu_state *state, uint32_t storage) {
+    return state->engine->plan->state_storages[storage].initial == NONE;
+}
+
+/* is_new: what begins with zeros was allocated as such. */
+static void set_initial(insitu_state *state, bool is_new) {
     const plan *plan = state->engine->plan;
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        uint32_t initial = plan->state_storages[i].initial;
-        if (state->bytes[i] == 0) continue;
-        if (initial == NONE)
-            memset(state->storages[i], 0, state->bytes[i]);
+        void *block = state->storages[i];
+        size_t bytes = state->bytes[i];
+        if (bytes == 0 || (is_new && begins_with_zeros(state, i))) continue;
+        if (!begins_with_zeros(state, i))
+            memcpy(block, plan->weights[plan->state_storages[i].initial].data, bytes);
+        else if (state->is_bound[i])
+            memset(block, 0, bytes);
         else
-            memcpy(state->storages[i], plan->weights[initial].data, state->bytes[i]);
+            memory_set_zeros(block, bytes);
     }
 }
 
@@ -54,7 +65,8 @@ static insitu_status fill(insitu_state *state, const chosen_sizes *chosen, insit
     TRY(arena_array(&state->arena, plan->state_count, sizeof(insitu_tensor), &state->tensors));
     TRY(state_fill_sizes(state, chosen->sizes, chosen->count, chosen->values, diag));
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        state->storages[i] = state_allocate(state->bytes[i]);
+        bool is_copied = chosen->values != NULL;
+        state->storages[i] = state_allocate(state->bytes[i], !is_copied && begins_with_zeros(state, i));
         if (!state->storages[i]) FAIL(diag, INSITU_NOMEM, "out of memory for the state's tensors");
         state_place_tensors(state, i);
     }
@@ -84,7 +96,7 @@ insitu_status insitu_state_create_sized(const insitu_engine *engine, const insit
     if (!engine || !out_state || (!sizes && count))
         FAIL(diag, INSITU_ARG, "insitu_state_create_sized needs an engine, sizes and out_state");
     TRY(create_empty(engine, &(chosen_sizes){.sizes = sizes, .count = count}, out_state, diag));
-    set_initial(*out_state);
+    set_initial(*out_state, true);
     return INSITU_OK;
 }
 
@@ -109,7 +121,7 @@ insitu_status insitu_state_reset(insitu_state *state, insitu_stream stream, insi
     (void)stream;
     TRY(state_lock(state, diag));
     insitu_status status = state_save_storages(state, diag);
-    if (status == INSITU_OK) set_initial(state);
+    if (status == INSITU_OK) set_initial(state, false);
     state_unlock(state);
     return status;
 }

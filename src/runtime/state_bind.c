@@ -100,7 +100,7 @@ static insitu_status unbind_locked(insitu_state *state, const char *name, insitu
     if (!state->is_bound[storage]) return INSITU_OK;
     TRY(check_unwatched(state, name, diag));
     size_t bytes = state->bytes[storage];
-    void *data = state_allocate(bytes);
+    void *data = state_allocate(bytes, false);
     if (!data) FAIL(diag, INSITU_NOMEM, "out of memory for the %zu bytes of state '%s'", bytes, name);
     memcpy(data, state->storages[storage], bytes);
     move_block(state, storage, data, false);
