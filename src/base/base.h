@@ -41,13 +41,16 @@ typedef struct memory_hooks {
     void *(*alloc)(void *user, size_t size);
     void (*free)(void *user, void *data);
     void *user;
+    void *(*alloc_zeros)(void *user, size_t size); /* NULL: alloc, then the bytes are set */
 } memory_hooks;
 void memory_set_hooks(const memory_hooks *hooks); /* NULL restores malloc and free; not thread-safe */
 void *memory_alloc(size_t size);                  /* aligned for any type; NULL if it fails; size 0 gives non-NULL */
 void *memory_alloc_aligned(size_t size, size_t alignment); /* alignment: a power of two <= 4096 */
-/* All bytes are 0. Large blocks come from the system as they are, so that pages are not touched before they are used. */
-void *memory_alloc_zeroed(size_t size, size_t alignment);
-void memory_free(void *data); /* of either; NULL allowed */
+/* The same of zeros. Of a large block no page takes memory until it is written. */
+void *memory_alloc_zeros(size_t size, size_t alignment);
+/* Sets bytes that lie in a block of the above to zeros; the pages of many of them are given back. */
+void memory_set_zeros(void *data, size_t size);
+void memory_free(void *data); /* of any; NULL allowed */
 
 /* ---- arena: bump allocation, freed as a whole ---- */
 typedef struct arena_block arena_block;

@@ -7,6 +7,8 @@
 #include "base/base.h"
 
 #include <assert.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { HEADER = 16, MAX_ALIGNMENT = 4096 };
 
@@ -15,31 +17,30 @@ static void *system_alloc(void *user, size_t size) {
     return malloc(size);
 }
 
+static void *system_alloc_zeros(void *user, size_t size) {
+    (void)user;
+    return calloc(1, size);
+}
+
 static void system_free(void *user, void *data) {
     (void)user;
     free(data);
 }
 
-static const memory_hooks system_hooks = {system_alloc, system_free, NULL};
-static memory_hooks hooks = {system_alloc, system_free, NULL};
+static const memory_hooks system_hooks = {system_alloc, system_free, NULL, system_alloc_zeros};
+static memory_hooks hooks = {system_alloc, system_free, NULL, system_alloc_zeros};
 
 void memory_set_hooks(const memory_hooks *new_hooks) { hooks = new_hooks ? *new_hooks : system_hooks; }
 
-/* calloc takes large blocks from the system, where they are zeros already. */
-static void *allocate_zeros(size_t size) {
-    if (hooks.alloc == system_alloc) return calloc(1, size);
-    void *data = hooks.alloc(hooks.user, size);
-    if (data) memset(data, 0, size);
-    return data;
-}
-
-static void *allocate(size_t size, size_t alignment, bool zeroed) {
+static void *alloc_block(size_t size, size_t alignment, bool is_zeros) {
     assert(alignment > 0 && (alignment & (alignment - 1)) == 0 && alignment <= MAX_ALIGNMENT);
     if (alignment < HEADER) alignment = HEADER;
     size_t total;
     if (!checked_size_add(size, alignment + HEADER, &total)) return NULL;
-    uint8_t *raw = zeroed ? allocate_zeros(total) : hooks.alloc(hooks.user, total);
+    bool has_zeros = is_zeros && hooks.alloc_zeros;
+    uint8_t *raw = has_zeros ? hooks.alloc_zeros(hooks.user, total) : hooks.alloc(hooks.user, total);
     if (!raw) return NULL;
+    if (is_zeros && !has_zeros) memset(raw, 0, total);
     uintptr_t first = (uintptr_t)raw + HEADER;
     size_t offset = HEADER + (size_t)(-first & (alignment - 1));
     uint8_t *data = raw + offset;
@@ -47,8 +48,8 @@ static void *allocate(size_t size, size_t alignment, bool zeroed) {
     return data;
 }
 
-void *memory_alloc_aligned(size_t size, size_t alignment) { return allocate(size, alignment, false); }
-void *memory_alloc_zeroed(size_t size, size_t alignment) { return allocate(size, alignment, true); }
+void *memory_alloc_aligned(size_t size, size_t alignment) { return alloc_block(size, alignment, false); }
+void *memory_alloc_zeros(size_t size, size_t alignment) { return alloc_block(size, alignment, true); }
 void *memory_alloc(size_t size) { return memory_alloc_aligned(size, HEADER); }
 
 void memory_free(void *data) {
@@ -56,4 +57,21 @@ void memory_free(void *data) {
     uint8_t *raw;
     memcpy(&raw, (uint8_t *)data - HEADER, sizeof(raw));
     hooks.free(hooks.user, raw);
+}
+
+/* The memory is the process's own, so pages that are given back read as zeros. Where that is refused (locked memory) they
+ * are set. */
+void memory_set_zeros(void *data, size_t size) {
+    enum { MANY = 1 << 20 };
+    long page = sysconf(_SC_PAGESIZE);
+    if (size < MANY || page <= 0) {
+        memset(data, 0, size);
+        return;
+    }
+    size_t head = (size_t)(-(uintptr_t)data & ((uintptr_t)page - 1)),
+           whole = (size - head) / (size_t)page * (size_t)page;
+    uint8_t *pages = (uint8_t *)data + head;
+    if (madvise(pages, whole, MADV_DONTNEED) != 0) memset(pages, 0, whole);
+    memset(data, 0, head);
+    memset(pages + whole, 0, size - head - whole);
 }

@@ -175,6 +175,7 @@ static insitu_status make_plan(network *network, const insitu_compile_options *o
     TRY(apply_io_options(network, options, out_device, diag));
     plan_options plan_options = {.no_inplace = options->no_inplace || switch_on(SWITCH_NO_INPLACE)};
     TRY(rewrite_and_plan(network, evaluate_layer, &plan_options, options->strict, out_plan, diag));
+    plan_find_zero_states(*out_plan);
     insitu_status status = dump_network(network, diag);
     if (status == INSITU_OK) status = network_verify(network, diag);
     if (status == INSITU_OK) status = network_check_symbols(network, INSITU_UNSUPPORTED, diag);

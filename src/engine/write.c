@@ -101,9 +101,9 @@ static insitu_status choose_name(engine_writer *writer, map *taken, uint32_t wei
 }
 
 /* Caches begin with zeros, and take more bytes than all else: only their number is written. */
-static bool is_zeros(const weight_record *weight) {
-    enum { LEAST = 4096 };
-    return weight->size >= LEAST && weight->data[0] == 0 &&
+static bool is_zeros(const weight_record *weight, bool is_used) {
+    enum { LEAST = 4096 }; /* small ones are kept where other tools may look for them */
+    return weight->size >= (is_used ? LEAST : 1) && weight->data[0] == 0 &&
            memcmp(weight->data, weight->data + 1, weight->size - 1) == 0;
 }
 
@@ -124,7 +124,7 @@ static insitu_status describe_weights(engine_writer *writer) {
             describe_as_row(&plan->weights[i], &writer->tensors[i + 1]);
     writer->tensor_count = 1;
     for (uint32_t i = 0; i < plan->weight_count; i++) {
-        if (is_zeros(&plan->weights[i]))
+        if (is_zeros(&plan->weights[i], is_used[i]))
             writer->names[i] = NULL;
         else
             writer->tensors[writer->tensor_count++] = writer->tensors[i + 1];

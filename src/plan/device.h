@@ -83,6 +83,9 @@ struct device {
     insitu_status (*fill)(const device *device, void *stream, void *target, uint8_t byte, size_t bytes,
                           insitu_diag *diag);
 
+    /* Memory of allocate's, or a part of it, becomes zeros; where that can be had its pages are given back. */
+    insitu_status (*clear)(const device *device, void *stream, void *memory, size_t bytes, insitu_diag *diag);
+
     /* ---- order ---- */
     /* Waits for the stream's work. */
     insitu_status (*synchronize)(const device *device, void *stream, insitu_diag *diag);

@@ -1,4 +1,4 @@
-/* Plans: life cycle, names of counters, and which segment a step lies in. */
+/* Plans: life cycle, names of counters, states that begin with zeros, and which segment a step lies in. */
 #include "plan/plan.h"
 
 insitu_status plan_create(plan **out_plan) {
@@ -50,4 +50,14 @@ int64_t plan_copied_bytes(const plan *plan) {
         if (!sym_constant(&plan->symbols, plan->report[i].copied, &bytes) || !checked_add(sum, bytes, &sum))
             return INT64_MAX;
     return sum;
+}
+
+void plan_find_zero_states(plan *plan) {
+    for (uint32_t i = 0; i < plan->state_storage_count; i++) {
+        plan_state_storage *block = &plan->state_storages[i];
+        int64_t bytes;
+        if (block->initial == NONE || !sym_constant(&plan->symbols, block->bytes, &bytes)) continue;
+        const uint8_t *data = plan->weights[block->initial].data;
+        if (data && bytes > 0 && data[0] == 0 && memcmp(data, data + 1, (size_t)bytes - 1) == 0) block->initial = NONE;
+    }
 }

@@ -200,6 +200,8 @@ uint32_t plan_segment_of(const plan *plan, uint32_t step); /* the segment that t
 
 /* Bytes a call copies, of all states and written inputs; INT64_MAX if that depends on symbols. */
 int64_t plan_copied_bytes(const plan *plan);
+/* Of each state's block whose initial bytes are all zero, that it begins with zeros. */
+void plan_find_zero_states(plan *plan);
 MUST_CHECK insitu_status plan_create(plan **out_plan); /* arena and pool ready, all else zero */
 void plan_destroy(plan *plan);                         /* NULL allowed */
 /* The facts of the rows, which need not be verified yet: into the arena, and into the plan. Errors: NOMEM. */

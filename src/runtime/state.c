@@ -28,18 +28,25 @@ void *state_allocate(const device *device, size_t bytes, bool zeroed) {
     return device->allocate(device, rounded - rounded % PAGE, PAGE, zeroed);
 }
 
-/* is_new: the blocks that begin with zeros are zeros. */
+static bool begins_with_zeros(const insitu_state *state, uint32_t storage) {
+    return state->engine->plan->state_storages[storage].initial == NONE;
+}
+
+/* is_new: what begins with zeros was allocated as such. */
 static insitu_status set_initial(insitu_state *state, void *stream, bool is_new, insitu_diag *diag) {
     const plan *plan = state->engine->plan;
     const device *device = state->device;
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        uint32_t initial = plan->state_storages[i].initial;
-        if (state->bytes[i] == 0) continue;
-        if (initial != NONE)
-            TRY(device->copy_to(device, stream, state->storages[i], plan->weights[initial].data, state->bytes[i],
+        void *block = state->storages[i];
+        size_t bytes = state->bytes[i];
+        if (bytes == 0 || (is_new && begins_with_zeros(state, i))) continue;
+        if (!begins_with_zeros(state, i))
+            TRY(device->copy_to(device, stream, block, plan->weights[plan->state_storages[i].initial].data, bytes,
                                 diag));
-        else if (!is_new)
-            TRY(device->fill(device, stream, state->storages[i], 0, state->bytes[i], diag));
+        else if (state->is_bound[i])
+            TRY(device->fill(device, stream, block, 0, bytes, diag));
+        else
+            TRY(device->clear(device, stream, block, bytes, diag));
     }
     return INSITU_OK;
 }
@@ -69,8 +76,9 @@ static insitu_status fill(insitu_state *state, const chosen_sizes *chosen, insit
     TRY(arena_array(&state->arena, plan->state_count, sizeof(insitu_tensor), &state->tensors));
     TRY(state_fill_sizes(state, chosen->sizes, chosen->count, chosen->values, diag));
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        bool is_zeros = !chosen->values && plan->state_storages[i].initial == NONE;
-        state->storages[i] = state_allocate(state->device, state->bytes[i], is_zeros);
+        bool is_copied = chosen->values != NULL;
+        state->storages[i] =
+            state_allocate(state->device, state->bytes[i], !is_copied && begins_with_zeros(state, i));
         if (!state->storages[i]) FAIL(diag, INSITU_NOMEM, "out of memory for the state's tensors");
         state_place_tensors(state, i);
     }

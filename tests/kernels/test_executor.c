@@ -186,7 +186,7 @@ static void test_run_allocates_nothing(void **unused) {
     build_chain(&steps, &sums);
     assert_int_equal(steps_prepare(&steps, 2, NULL), INSITU_OK);
     int32_t calls = 0;
-    memory_set_hooks(&(memory_hooks){refuse_memory, free_memory, &calls});
+    memory_set_hooks(&(memory_hooks){.alloc = refuse_memory, .free = free_memory, .user = &calls});
     insitu_status status = steps_run(&steps, NULL);
     memory_set_hooks(NULL);
     assert_int_equal(status, INSITU_OK);

@@ -30,7 +30,7 @@ static inline void counting_free(void *user, void *data) {
 }
 
 static inline void count_allocations(allocation_count *count) {
-    memory_set_hooks(&(memory_hooks){counting_alloc, counting_free, count});
+    memory_set_hooks(&(memory_hooks){.alloc = counting_alloc, .free = counting_free, .user = count});
 }
 
 #endif

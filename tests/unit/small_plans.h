@@ -1,29 +1,34 @@
-/* Small plans built by hand, for tests of plans, engines and the runtime. */
+/* Small plans, from text or built by hand, for tests of plans, engines and the runtime. */
 #ifndef SMALL_PLANS_H
 #define SMALL_PLANS_H
 
 #include "unit_test.h"
 
-#include "plan/plan.h"
+#include "plan/plan_fields.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room in each table for rows that a test adds. */
+static inline void make_room(plan *plan) {
+    enum { ROWS = 32 };
+    for (size_t i = 0; i < PLAN_TABLES; i++) {
+        const plan_table *table = &plan_tables[i];
+        void *rows;
+        size_t used = table_count(table, plan) * table->row->size;
+        assert_int_equal(arena_array(&plan->arena, ROWS, table->row->size, &rows), INSITU_OK);
+        if (used) memcpy(rows, table_rows(table, plan), used);
+        memcpy((char *)plan + table->rows, &rows, sizeof(rows));
+    }
+}
 
 static inline plan *new_plan(void) {
     plan *made = NULL;
     assert_int_equal(plan_create(&made), INSITU_OK);
-    arena *arena = &made->arena;
-    enum { ROWS = 32 };
-    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_symbol), &made->symbol_sources), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(weight_record), &made->weights), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_storage), &made->storages), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_step), &made->steps), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_input), &made->inputs), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_output), &made->outputs), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_state_storage), &made->state_storages), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_state), &made->states), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_buffer), &made->buffers), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(sym_assert), &made->asserts), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(report_row), &made->report), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_segment), &made->segments), INSITU_OK);
-    assert_int_equal(arena_array(arena, ROWS, sizeof(plan_restore), &made->restores), INSITU_OK);
+    enum { SYMBOLS = 32 };
+    assert_int_equal(arena_array(&made->arena, SYMBOLS, sizeof(plan_symbol), &made->symbol_sources), INSITU_OK);
+    make_room(made);
     made->segment_count = 1;
     return made;
 }
@@ -132,105 +137,26 @@ enum { CACHE_ROWS = 4, CACHE_WIDTH = 8 };
 static const float small_weight[CACHE_WIDTH] = {1, 2, 3, 4, 5, 6, 7, 8};
 static const float small_initial[CACHE_WIDTH] = {10, 20, 30, 40, 50, 60, 70, 80};
 
-/* A program with every kind of input, output and storage:
- *
- *     counter (state, i64[])        += 1
- *     history (state, f32[8])       += weight
- *     cache (state, f32[4,8])[pos]   = row                         (pos is checked first)
- *     bias (input f32[8], written)  += 1
- *     output.0 = (x + x) * x, x: f32[s0,8], 1 <= s0 <= 6           (through the arena)
- *     output.1 = cache   output.2 = bias   output.3 = s0   output.4 = None
- *     scale (buffer, f32[4]) = weight[1::2] */
+/* The plan whose text is plans/NAME.plan. */
+static inline plan *read_plan(const char *name) {
+    insitu_diag diag = {.struct_size = sizeof(diag)};
+    char path[512];
+    file_map *map;
+    plan *plan = NULL;
+    snprintf(path, sizeof(path), TEST_SOURCE_DIR "/unit/plans/%s.plan", name);
+    assert_int_equal(file_map_open(path, &map, NULL), INSITU_OK);
+    char *source = strndup((const char *)map->data, map->size);
+    file_map_release(map);
+    if (plan_parse(source, &plan, &diag) != INSITU_OK) fail_msg("%s: %s", name, diag.message);
+    free(source);
+    make_room(plan);
+    return plan;
+}
+
 static inline plan *make_small_plan(void) {
-    plan *plan = new_plan();
-    sym_pool *pool = &plan->symbols;
-    uint32_t symbol = sym_add_symbol(pool, "s0", SYM_KIND_INT, 1, 6);
-    sym rows = sym_of_symbol(pool, symbol), one = sym_int(pool, 1), width = sym_int(pool, CACHE_WIDTH);
-    sym cache_rows = sym_int(pool, CACHE_ROWS);
-    plan->symbol_sources[symbol].source = SYMBOL_INPUT_SIZE;
-    tensor_type number = dense_type(plan, DTYPE_I64, 0, NULL), position = dense_type(plan, DTYPE_I64, 1, &one);
-    tensor_type line = dense_type(plan, DTYPE_F32, 1, &width);
-    tensor_type row = dense_type(plan, DTYPE_F32, 2, (sym[]){one, width});
-    tensor_type table = dense_type(plan, DTYPE_F32, 2, (sym[]){cache_rows, width});
-    tensor_type x_type = dense_type(plan, DTYPE_F32, 2, (sym[]){rows, width});
-
-    uint32_t x = add_input(plan, "x", x_type, false), pos = add_input(plan, "pos", position, false);
-    uint32_t source = add_input(plan, "row", row, false), bias = add_input(plan, "bias", line, true);
-    uint32_t weight = add_weight(plan, "layer.weight", line, small_weight);
-    (void)add_weight(plan, "history", line, small_initial);
-    uint32_t counter = add_state(plan, "counter", number, NONE), history = add_state(plan, "history", line, 1);
-    uint32_t cache = add_state(plan, "cache", table, NONE);
-    tensor_type odd = dense_type(plan, DTYPE_F32, 1, (sym[]){sym_int(pool, CACHE_WIDTH / 2)});
-    odd.strides[0] = sym_int(pool, 2);
-    odd.offset = one;
-    plan->buffers[plan->buffer_count++] = (plan_buffer){.name = "scale", .weight = 0, .type = odd};
-    uint32_t temporary = add_storage(plan, STORAGE_ARENA, 0, type_bytes(plan, &x_type));
-    uint32_t output = add_output(plan, "output.0", x_type);
-    plan->outputs[plan->output_count++] = (plan_output){
-        .name = "output.1", .kind = OUTPUT_TENSOR, .operand = {cache, table}, .alias = ALIAS_STATE, .alias_index = 2};
-    plan->outputs[plan->output_count++] = (plan_output){
-        .name = "output.2", .kind = OUTPUT_TENSOR, .operand = {bias, line}, .alias = ALIAS_INPUT, .alias_index = 3};
-    plan->outputs[plan->output_count++] = (plan_output){.name = "output.3", .kind = OUTPUT_NUMBER, .value = rows};
-    plan->outputs[plan->output_count++] = (plan_output){.name = "output.4", .kind = OUTPUT_NONE};
-
-    plan_operand counter_operand = {counter, number}, history_operand = {history, line}, bias_operand = {bias, line};
-    plan_operand x_operand = {x, x_type}, temporary_operand = {temporary, x_type}, output_operand = {output, x_type};
-    plan_operand cache_operand = {cache, table}, pos_operand = {pos, position}, weight_operand = {weight, line};
-    plan_operand source_operand = {source, row};
-
-    plan_step *step = add_step(plan, LAYER_INDEX_UPDATE, "check", NULL, 0, &pos_operand, 1);
-    step->kind = STEP_CHECK_INDEX;
-    step->extent = cache_rows;
-    step = add_step(plan, LAYER_BINARY, "double", &temporary_operand, 1, (plan_operand[]){x_operand, x_operand}, 2);
-    set_op(step, OP_ADD);
-    step =
-        add_step(plan, LAYER_BINARY, "product", &output_operand, 1, (plan_operand[]){temporary_operand, x_operand}, 2);
-    set_op(step, OP_MUL);
-    plan->storages[temporary].first_step = 1;
-    plan->storages[temporary].last_step = 2;
-    step = add_step(plan, LAYER_BINARY, "count", &counter_operand, 1, &counter_operand, 1);
-    plan->first_write = plan->step_count - 1;
-    set_op(step, OP_ADD);
-    set_value(step, ATTR_SCALAR, one);
-    set_value(step, ATTR_SCALAR_FIRST, sym_bool(pool, false));
-    step->counters[COUNTER_STATE_WRITTEN] = sym_int(pool, 8);
-    step = add_step(plan, LAYER_BINARY, "accumulate", &history_operand, 1,
-                    (plan_operand[]){history_operand, weight_operand}, 2);
-    set_op(step, OP_ADD);
-    step->counters[COUNTER_STATE_WRITTEN] = step->counters[COUNTER_WEIGHT_READ] = sym_int(pool, 32);
-    step = add_step(plan, LAYER_INDEX_UPDATE, "update", &cache_operand, 1,
-                    (plan_operand[]){cache_operand, source_operand, pos_operand}, 3);
-    set_value(step, ATTR_ACCUMULATE, sym_bool(pool, false));
-    set_value(step, ATTR_WRAP, sym_bool(pool, false));
-    set_list(plan, step, ATTR_DIMS, (sym[]){sym_int(pool, 0)}, 1);
-    step->counters[COUNTER_STATE_WRITTEN] = sym_int(pool, 32);
-    step = add_step(plan, LAYER_BINARY, "shift_bias", &bias_operand, 1, &bias_operand, 1);
-    set_op(step, OP_ADD);
-    set_value(step, ATTR_SCALAR, sym_float(pool, 1));
-    set_value(step, ATTR_SCALAR_FIRST, sym_bool(pool, false));
-    step->counters[COUNTER_STATE_WRITTEN] = sym_int(pool, 32);
-
-    sym zero = sym_int(pool, 0);
-    plan->asserts[plan->assert_count++] = (sym_assert){.condition = sym_compare(pool, SYM_NE, rows, sym_int(pool, 5)),
-                                                       .message = "five is too odd",
-                                                       .source = "model.py:9"};
-    plan->report[plan->report_count++] = (report_row){
-        "cache", table, "index_update dim 0", sym_int(pool, 32), zero, zero, zero, true, "model.py:8", "", ""};
-    plan->report[plan->report_count++] = (report_row){
-        "history", line, "elementwise", sym_int(pool, 32), sym_int(pool, 16), zero, zero, true, "", "", ""};
-    plan->report[plan->report_count++] = (report_row){"bias",
-                                                      line,
-                                                      "slice_update",
-                                                      sym_mul(pool, rows, width),
-                                                      zero,
-                                                      sym_int(pool, 16384),
-                                                      zero,
-                                                      false,
-                                                      "model.py:40",
-                                                      "mul_3 (model.py:41) reads the old value after the write",
-                                                      "let mul_3 (model.py:41) read the new value"};
-    assert_int_equal(sym_pool_status(pool, NULL), INSITU_OK);
-    assert_int_equal(plan_derive(plan), INSITU_OK);
+    plan *plan = read_plan("small");
+    plan->weights[0].data = (const uint8_t *)small_weight;
+    plan->weights[1].data = (const uint8_t *)small_initial;
     return plan;
 }
 

@@ -364,7 +364,7 @@ static void calls_within_calls_are_refused(void **state) {
         if (round == 2) must(&f, insitu_module_create(f.engine, &intruder.module, &f.diag));
         intruder.state = round == 2 ? insitu_module_state(intruder.module) : f.state;
         must(&f, insitu_context_set_input(f.context, 0, &x, &f.diag));
-        memory_set_hooks(&(memory_hooks){intruding_alloc, intruding_free, &intruder});
+        memory_set_hooks(&(memory_hooks){.alloc = intruding_alloc, .free = intruding_free, .user = &intruder});
         insitu_status status = round == 2 ? insitu_module_call(intruder.module, &x, outputs, &f.diag) : try_run(&f);
         look(&intruder);
         must(&f, status);

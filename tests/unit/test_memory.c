@@ -21,6 +21,32 @@ static void blocks_are_aligned_and_writable(void **state) {
     assert_true(count.calls > 0);
 }
 
+/* With hooks that know no zeros, and without hooks; what was written is zero again after it is set. */
+static void zeros_are_zeros(void **state) {
+    (void)state;
+    allocation_count count = {0};
+    for (int hooked = 0; hooked < 2; hooked++) {
+        if (hooked) count_allocations(&count);
+        for (size_t size = 1; size < (size_t)5 << 20; size = size * 7 + 3) {
+            uint8_t *dirty = memory_alloc_aligned(size, 64);
+            memset(dirty, 0xa5, size);
+            memory_free(dirty);
+            uint8_t *data = memory_alloc_zeros(size + 2, 64);
+            assert_non_null(data);
+            assert_int_equal((uintptr_t)data % 64, 0);
+            for (size_t i = 0; i < size + 2; i++) assert_int_equal(data[i], 0);
+            memset(data, 0xa5, size + 2);
+            memory_set_zeros(data + 1, size);
+            for (size_t i = 0; i < size; i++) assert_int_equal(data[i + 1], 0);
+            assert_int_equal(data[0], 0xa5);
+            assert_int_equal(data[size + 1], 0xa5);
+            memory_free(data);
+        }
+    }
+    memory_set_hooks(NULL);
+    assert_int_equal(count.live, 0);
+}
+
 static void impossible_sizes_give_null(void **state) {
     (void)state;
     assert_null(memory_alloc(SIZE_MAX));
@@ -75,6 +101,7 @@ static void every_failed_allocation_is_a_status_and_leaks_nothing(void **state) 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_aligned_and_writable),
+        cmocka_unit_test(zeros_are_zeros),
         cmocka_unit_test(impossible_sizes_give_null),
         cmocka_unit_test(every_failed_allocation_is_a_status_and_leaks_nothing),
     };

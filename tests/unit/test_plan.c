@@ -163,11 +163,11 @@ static void stops_are_found(void **state) {
     assert_int_equal(plan->facts.writes[0].undo, UNDO_WHOLE);
     assert_int_equal(plan->facts.writes[2].undo, UNDO_ROWS);
     assert_int_equal(plan->facts.writes[2].positions, 2);
-    assert_int_equal(plan->facts.writes[2].save, 3); /* with the first: its position is an input's */
-    assert_stops(plan, (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_CHECKED, 1}, {STOP_SAVE, 3}}, 3);
+    assert_int_equal(plan->facts.writes[2].save, 0); /* its position is an input's */
+    assert_stops(plan, (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 0}, {STOP_CHECKED, 1}}, 3);
     assert_stops(
         make_item_size_plan(),
-        (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 1}, {STOP_ITEM, 2}, {STOP_SEGMENT, 3}, {STOP_CHECKED, 3}}, 5);
+        (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 0}, {STOP_ITEM, 2}, {STOP_SEGMENT, 3}, {STOP_CHECKED, 3}}, 5);
     /* the row's position is what the call makes of the counter: it can only be saved after that */
     assert_stops(make_late_check_plan(),
                  (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 2}, {STOP_CHECKED, 5}, {STOP_SAVE, 5}}, 4);
@@ -221,8 +221,8 @@ static void printed_plans_name_everything(void **state) {
         "step 0 \"check\": check_index, index_update(@1 i64[1]), extent 4, source \"model.py:1\"\n",
         "# nothing can fail from here on\nstep 1 \"double\": @9 f32[s0,8] = binary(@0 f32[s0,8], @0 f32[s0,8]) "
         "{op=add}",
-        "# an open snapshot saves what is replaced by step 3, 4, 5 (rows)\n# first write to a state or an input\nstep "
-        "3",
+        "# an open snapshot saves what is replaced by step 3, 4, 5 (rows)\nstep 0",
+        "# first write to a state or an input\nstep 3",
         "step 5 \"update\": @8 f32[4,8] = index_update(@8 f32[4,8], @2 f32[1,8], @1 i64[1]) {accumulate=false, "
         "dims=[0], "
         "wrap=false}, state_written 32, source \"model.py:1\"\n",

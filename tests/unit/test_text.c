@@ -56,7 +56,7 @@ static void failure_is_remembered(void **state) {
     insitu_diag_init(&diag);
     text text;
     text_init(&text);
-    memory_set_hooks(&(memory_hooks){refuse, ignore, NULL});
+    memory_set_hooks(&(memory_hooks){.alloc = refuse, .free = ignore});
     text_printf(&text, "first");
     memory_set_hooks(NULL);
     text_printf(&text, "second");

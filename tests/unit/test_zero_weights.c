@@ -78,8 +78,66 @@ static void zeros_take_no_bytes(void **state) {
     check(save_and_load(make_engine(ones, ones), 2 * one + little), 1, 1);
 }
 
+/* Bytes of the process's memory that take pages. */
+static size_t resident(void) {
+    size_t total = 0, pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file) return 0;
+    if (fscanf(file, "%zu %zu", &total, &pages) != 2) pages = 0;
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+enum { LARGE = 64 << 20, SMALL = 16 << 20 }; /* SMALL: also what a sanitizer remembers of a large block */
+
+static void expect_grown(size_t before, size_t lowest, size_t highest) {
+    size_t now = resident(), grown = now > before ? now - before : 0;
+    if (grown < lowest || grown > highest) fail_msg("%zu bytes more are resident", grown);
+}
+
+/* A cache of zeros, however the program says so, takes no pages until it is written; after a reset it takes none again. */
+static void zero_states_touch_no_page(void **test) {
+    (void)test;
+    if (resident() == 0) skip();
+    static uint8_t value[LARGE];
+    const void *const initials[] = {NULL, value};
+    for (size_t i = 0; i < 2; i++) {
+        built b;
+        insitu_engine *engine;
+        insitu_state *state, *other;
+        insitu_tensor tensor;
+        insitu_value cache, next;
+        insitu_number sizes[] = {insitu_int(LARGE)};
+        memset(value, 0, sizeof(value));
+        open_network(&b);
+        must(&b, insitu_network_add_state(b.network, "cache", INSITU_DTYPE_U8, 1, sizes, initials[i],
+                                          initials[i] ? LARGE : 0, &cache, &b.diag));
+        must(&b, insitu_network_add_unary(b.network, "bitwise_not", cache, &next, &b.diag));
+        must(&b, insitu_network_assign(b.network, cache, next, &b.diag));
+        must(&b, insitu_network_compile(b.network, NULL, &engine, &b.diag));
+        close_network(&b);
+        engine = save_and_load(engine, 1 << 16);
+        size_t before = resident();
+        assert_int_equal(insitu_state_create(engine, &state, NULL), INSITU_OK);
+        expect_grown(before, 0, SMALL);
+        memset(value, 7, sizeof(value));
+        assert_int_equal(insitu_state_write(state, "cache", value, LARGE, NULL), INSITU_OK);
+        expect_grown(before, LARGE, LARGE + SMALL);
+        assert_int_equal(insitu_state_reset(state, NULL, NULL), INSITU_OK);
+        expect_grown(before, 0, SMALL);
+        assert_int_equal(insitu_state_tensor(state, 0, &tensor, NULL), INSITU_OK);
+        for (size_t k = 0; k < LARGE; k++)
+            if (((const uint8_t *)tensor.data)[k]) fail_msg("byte %zu is not 0", k);
+        assert_int_equal(insitu_state_fork(state, NULL, &other, NULL), INSITU_OK);
+        insitu_state_destroy(other);
+        insitu_state_destroy(state);
+        insitu_engine_destroy(engine);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(zeros_take_no_bytes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(zeros_take_no_bytes),
+                                       cmocka_unit_test(zero_states_touch_no_page)};
     for (int i = 0; i < ROWS * WIDTH; i++) ones[i] = 1;
     for (int i = 0; i < WIDTH; i++) row[i] = 7;
     return cmocka_run_group_tests(tests, NULL, NULL);

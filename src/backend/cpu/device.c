@@ -4,7 +4,7 @@
 
 static void *allocate(const device *device, size_t bytes, size_t alignment, bool zeroed) {
     (void)device;
-    return zeroed ? memory_alloc_zeroed(bytes, alignment) : memory_alloc_aligned(bytes, alignment);
+    return zeroed ? memory_alloc_zeros(bytes, alignment) : memory_alloc_aligned(bytes, alignment);
 }
 
 static void free_memory(const device *device, void *memory) {
@@ -32,6 +32,12 @@ static insitu_status fill(const device *device, void *stream, void *target, uint
                           insitu_diag *diag) {
     (void)device, (void)stream, (void)diag;
     if (bytes) memset(target, byte, bytes);
+    return INSITU_OK;
+}
+
+static insitu_status clear(const device *device, void *stream, void *memory, size_t bytes, insitu_diag *diag) {
+    (void)device, (void)stream, (void)diag;
+    memory_set_zeros(memory, bytes);
     return INSITU_OK;
 }
 
@@ -77,6 +83,7 @@ const device *device_cpu(void) {
                                .copy_within = copy,
                                .copy_strided = copy_strided,
                                .fill = fill,
+                               .clear = clear,
                                .synchronize = synchronize,
                                .record = record,
                                .wait = wait_for,
