@@ -173,11 +173,14 @@ static int by_bytes(const void *a, const void *b) {
     return x->is_input != y->is_input ? (x->is_input < y->is_input ? -1 : 1) : (x->index < y->index ? -1 : 1);
 }
 
-/* Another state of the same memory gets a new value. */
-static bool shares_written(const network *network, uint32_t index) {
-    uint32_t record = network->states[index].record;
-    for (uint32_t i = 0; record != NONE && i < network->state_count; i++)
-        if (network->states[i].record == record && network->states[i].next.index != NONE) return true;
+/* Another state that has elements of this one gets a new value. */
+static bool shares_written(const planner *planner, uint32_t index) {
+    const network_state *states = planner->network->states;
+    const tensor_type *type = &planner_tensor(planner, states[index].tensor)->type;
+    for (uint32_t i = 0; states[index].record != NONE && i < planner->network->state_count; i++)
+        if (states[i].record == states[index].record && states[i].next.index != NONE &&
+            region_overlaps(planner->pool, type, &planner_tensor(planner, states[i].tensor)->type))
+            return true;
     return false;
 }
 
@@ -185,7 +188,7 @@ static bool shares_written(const network *network, uint32_t index) {
 static insitu_status keep_states(planner *planner) {
     const network *network = planner->network;
     for (uint32_t i = 0; i < network->state_count; i++)
-        if (network->states[i].next.index == NONE && !shares_written(network, i))
+        if (network->states[i].next.index == NONE && !shares_written(planner, i))
             TRY(planner_add_end_read(planner, network->states[i].tensor.index, NONE));
     return INSITU_OK;
 }
