@@ -7,6 +7,7 @@
     src/builder/add_layers.inc     the functions that only put their arguments where the layer has them: a parameter is the
                                    operand or attribute of its name. Those that do more are written by hand in add_*.c
     tests/unit/null_layers.inc     every function, called without a network and without a place for its results
+    tests/tools/layer_calls.inc    every function that gives out tensors behind one signature, and which arguments count
     tests/install/insitu.symbols   every function, among the library's other symbols
 
 A parameter's type says what it is: insitu_value is an operand (one beyond the layer's fewest may be left out),
@@ -123,6 +124,52 @@ def null_calls():
     return "/* Written by scripts/make_layer_functions.py from insitu/layers.h. */\n" + "".join(lines)
 
 
+PLACES = {"dim": ("g->dim", "DIM"), "dim1": ("g->dim", "DIM"), "dim2": ("g->dim2", "DIM2"), "count": ("g->count", "COUNT")}
+NUMBERS = {"start": 0, "end": 1, "step": 2, "size": 1, "count": 1}  # others: 0
+LIMITS = ("START", "END", "STEP")
+
+
+def call_arguments(parameters):
+    """The arguments of a call of layer_calls.h, and what they use."""
+    arguments, uses, lists, operand, is_counted = [], [], 0, 0, False
+    for position, (kind, name) in enumerate(parameters[1:-1], 1):
+        argument = use = None
+        if kind == "int32_t" and name in COUNTS and parameters[position + 1][0].endswith("*"):
+            is_counted = True
+            continue
+        if kind in ("insitu_value *", "insitu_value"):
+            argument = "&r->values[%d]" % (parameters[position - 1][0] == kind) if kind.endswith("*") else f"g->operands[{operand}]"
+            operand += kind == "insitu_value"
+        elif kind == "const insitu_number *":
+            argument, use = (("g->rank, g->first", "SIZES"), ("g->second", "AFTER"))[lists]
+            lists += 1
+        elif kind in ("const int32_t *", "const insitu_value *"):
+            argument, use = (("g->dim_count, g->dims", "DIMS") if kind == "const int32_t *" else
+                             ("g->value_count, g->values" if is_counted else "g->values", "LIST"))
+            is_counted = False
+        elif kind == "insitu_number":
+            argument, use = f"g->numbers[{NUMBERS.get(name, 0)}]", LIMITS[NUMBERS.get(name, 0)]
+        elif kind == "int64_t":
+            argument, use = ("g->integers[0]", "STEP") if name == "step" else ("g->integers[1]", None)
+        elif kind == "bool":
+            argument = f"g->flags[{int(name == 'accumulate')}]"
+        elif kind == "int32_t":
+            argument, use = PLACES[name]
+        else:
+            argument, use = {"const char *": ("g->op", "OP"), "insitu_dtype": ("g->dtype", "DTYPE"), "double": ("g->real", None),
+                             "const insitu_window *": ("g->window", "WINDOW"), "insitu_cache_layout": ("g->layout", None)}[kind]
+        arguments.append(argument)
+        uses += [f"USES_{use}"] if use else []
+    return ", ".join(arguments), " | ".join(uses) or "0"
+
+
+def calls():
+    rows = [(name, *call_arguments(parameters)) for name, parameters in prototypes() if parameters[-2][0] == "insitu_value *"]
+    return ("/* Written by scripts/make_layer_functions.py from insitu/layers.h. */\n" +
+            "".join(f"CALL({name}, {arguments})\n" for name, arguments, _ in rows) +
+            "enum {\n" + "".join(f"    USES_OF_{name} = {uses},\n" for name, _, uses in rows) + "};\n")
+
+
 def symbols():
     path = ROOT / "tests/install/insitu.symbols"
     names = set(path.read_text().split()) | {f"insitu_network_add_{name}" for name, _ in prototypes()}
@@ -132,6 +179,7 @@ def symbols():
 def main():
     faults = 0
     for name, text in (("src/builder/add_layers.inc", functions()), ("tests/unit/null_layers.inc", null_calls()),
+                       ("tests/tools/layer_calls.inc", calls()),
                        ("tests/install/insitu.symbols", symbols())):
         path = ROOT / name
         if sys.argv[1:] != ["--check"]:

@@ -81,6 +81,8 @@ MUST_CHECK insitu_status reader_enter(reader *reader, const json_cursor *at); /*
 static inline void reader_leave(reader *reader) { reader->depth--; }
 
 /* saved_values.c */
+const char *literal_key(sym_kind kind); /* "as_int" */
+MUST_CHECK insitu_status read_literal(const json_cursor *at, sym_kind kind, sym_value *out);
 MUST_CHECK insitu_status read_sym(reader *reader, const json_cursor *at, sym_kind kind, archive_sym *out);
 MUST_CHECK insitu_status read_dtype(const json_cursor *at, dtype *out);
 MUST_CHECK insitu_status read_device(reader *reader, const json_cursor *at, archive_device *out);

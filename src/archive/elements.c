@@ -2,7 +2,6 @@
 #include "archive/archive_int.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 uint32_t stored_tensor_count(const archive_program *program) {
     return program->payload_count + program->about->unused_count;
@@ -83,62 +82,10 @@ insitu_status stored_tensor_hash(const stored_tensor *tensor, uint64_t *out_hash
 
 /* ---- values ---- */
 
-typedef enum special_values {
-    SPECIAL_IEEE,      /* the highest exponent: infinity and NaN */
-    SPECIAL_LAST,      /* all ones alone: NaN; there is no infinity */
-    SPECIAL_MINUS_ZERO /* minus zero: NaN; there is no infinity */
-} special_values;
-typedef struct float_form {
-    int exponent_bits, mantissa_bits, bias;
-    special_values special;
-} float_form;
-
-static double decode(uint32_t bits, const float_form *form) {
-    uint32_t mantissa = bits & ((1u << form->mantissa_bits) - 1);
-    uint32_t highest = (1u << form->exponent_bits) - 1;
-    uint32_t exponent = bits >> form->mantissa_bits & highest;
-    bool negative = bits >> (form->exponent_bits + form->mantissa_bits) & 1;
-    bool is_last = exponent == highest && mantissa == (1u << form->mantissa_bits) - 1;
-    if (form->special == SPECIAL_IEEE && exponent == highest)
-        return mantissa ? (double)NAN : negative ? -(double)INFINITY : (double)INFINITY;
-    if (form->special == SPECIAL_LAST && is_last) return (double)NAN;
-    if (form->special == SPECIAL_MINUS_ZERO && negative && !exponent && !mantissa) return (double)NAN;
-    double value = exponent ? ldexp(1.0 + ldexp(mantissa, -form->mantissa_bits), (int)exponent - form->bias)
-                            : ldexp(mantissa, 1 - form->bias - form->mantissa_bits);
-    return negative ? -value : value;
-}
-
-static double read_float(const uint8_t *at, uint32_t size) {
-    float single;
-    double number;
-    if (size == sizeof(single)) {
-        memcpy(&single, at, sizeof(single));
-        return (double)single;
-    }
-    memcpy(&number, at, sizeof(number));
-    return number;
-}
-
-/* Floats of up to 16 bits. */
-static double read_small_float(const uint8_t *at, dtype type) {
-    static const float_form half = {5, 10, 15, SPECIAL_IEEE}, brain = {8, 7, 127, SPECIAL_IEEE};
-    static const float_form e4m3fn = {4, 3, 7, SPECIAL_LAST}, e5m2 = {5, 2, 15, SPECIAL_IEEE};
-    static const float_form e4m3fnuz = {4, 3, 8, SPECIAL_MINUS_ZERO}, e5m2fnuz = {5, 2, 16, SPECIAL_MINUS_ZERO};
-    uint32_t bits = at[0];
-    if (dtype_size(type) == 2) bits |= (uint32_t)at[1] << 8;
-    if (type == DTYPE_F16 || type == DTYPE_C32) return decode(bits, &half);
-    if (type == DTYPE_BF16) return decode(bits, &brain);
-    if (type == DTYPE_E4M3FN) return decode(bits, &e4m3fn);
-    if (type == DTYPE_E5M2) return decode(bits, &e5m2);
-    if (type == DTYPE_E4M3FNUZ) return decode(bits, &e4m3fnuz);
-    if (type == DTYPE_E5M2FNUZ) return decode(bits, &e5m2fnuz);
-    return bits == 0xff ? (double)NAN : ldexp(1.0, (int)bits - 127); /* e8m0: an exponent alone */
-}
-
-/* A float, or half of a complex number, of size bytes. */
-static void print_float(const uint8_t *at, dtype type, uint32_t size, text *out) {
-    double number = size <= 2 ? read_small_float(at, type) : read_float(at, size);
-    json_print_double(out, number, size == 8 ? 17 : 9);
+/* A float, or half of a complex number, of that dtype. */
+static void print_float(const uint8_t *at, dtype type, text *out) {
+    sym_value number;
+    if (element_value(type, at, &number)) json_print_double(out, number.f, type == DTYPE_F64 ? 17 : 9);
 }
 
 static void print_integer(const uint8_t *at, uint32_t size, bool is_signed, text *out) {
@@ -153,17 +100,18 @@ static void print_integer(const uint8_t *at, uint32_t size, bool is_signed, text
 }
 
 static void print_element(const uint8_t *at, dtype type, text *out) {
-    uint32_t size = dtype_size(type);
+    const uint32_t size = dtype_size(type);
+    const dtype half = size == 16 ? DTYPE_F64 : size == 8 ? DTYPE_F32 : DTYPE_F16; /* of a complex number */
     switch (dtype_kind_of(type)) {
     case KIND_BOOL: text_printf(out, *at ? "true" : "false"); break;
     case KIND_UNSIGNED:
     case KIND_SIGNED: print_integer(at, size, dtype_kind_of(type) == KIND_SIGNED, out); break;
-    case KIND_FLOAT: print_float(at, type, size, out); break;
+    case KIND_FLOAT: print_float(at, type, out); break;
     case KIND_COMPLEX:
         text_add(out, "[", 1);
-        print_float(at, type, size / 2, out);
+        print_float(at, half, out);
         text_add(out, ",", 1);
-        print_float(at + size / 2, type, size / 2, out);
+        print_float(at + size / 2, half, out);
         text_add(out, "]", 1);
         break;
     }

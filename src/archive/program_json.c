@@ -172,9 +172,30 @@ static void print_map(const printer *printer, const archive_argument *argument) 
 
 static const char *argument_key(archive_argument_kind kind) {
     static const char *const keys[] = {
-        "none",          "tensor", "tensors", "nested_tensors", "int",         "float",    "bool",    "complex",
-        "ints",          "floats", "bools",   "int_lists",      "float_lists", "string",   "strings", "dtype",
-        "memory_format", "layout", "device",  "graph",          "object",      "operator", "map"};
+        [ARGUMENT_NONE] = "none",
+        [ARGUMENT_TENSOR] = "tensor",
+        [ARGUMENT_TENSORS] = "tensors",
+        [ARGUMENT_NESTED_TENSORS] = "nested_tensors",
+        [ARGUMENT_INT] = "int",
+        [ARGUMENT_FLOAT] = "float",
+        [ARGUMENT_BOOL] = "bool",
+        [ARGUMENT_COMPLEX] = "complex",
+        [ARGUMENT_INTS] = "ints",
+        [ARGUMENT_FLOATS] = "floats",
+        [ARGUMENT_BOOLS] = "bools",
+        [ARGUMENT_INT_LISTS] = "int_lists",
+        [ARGUMENT_FLOAT_LISTS] = "float_lists",
+        [ARGUMENT_STRING] = "string",
+        [ARGUMENT_STRINGS] = "strings",
+        [ARGUMENT_DTYPE] = "dtype",
+        [ARGUMENT_MEMORY_FORMAT] = "memory_format",
+        [ARGUMENT_LAYOUT] = "layout",
+        [ARGUMENT_DEVICE] = "device",
+        [ARGUMENT_GRAPH] = "graph",
+        [ARGUMENT_OBJECT] = "object",
+        [ARGUMENT_OPERATOR] = "operator",
+        [ARGUMENT_MAP] = "map",
+    };
     return keys[kind];
 }
 

@@ -99,26 +99,16 @@ static insitu_status read_object(const argument_scope *scope, const json_cursor 
 
 static insitu_status number_literal(const json_cursor *at, sym_kind kind, archive_number *out) {
     *out = (archive_number){.value = NONE, .literal = {.kind = kind}};
-    bool truth;
-    switch (kind) {
-    case SYM_KIND_INT: return json_int(at, &out->literal.i);
-    case SYM_KIND_FLOAT: return json_float(at, &out->literal.f);
-    case SYM_KIND_BOOL:
-        TRY(json_bool(at, &truth));
-        out->literal.i = truth;
-        return INSITU_OK;
-    }
-    return INSITU_INTERNAL;
+    return read_literal(at, kind, &out->literal);
 }
 
 /* {"as_name": ...} or {"as_int": 3} */
 static insitu_status number_symbolic(const argument_scope *scope, const json_cursor *at, sym_kind kind,
                                      archive_number *out) {
-    static const char *const literal_keys[] = {"as_int", "as_float", "as_bool"};
     *out = (archive_number){.value = NONE, .literal = {.kind = kind}};
     json_cursor content;
     TRY(json_union(at, &content));
-    if (strcmp(content.key, literal_keys[kind]) == 0) return number_literal(&content, kind, out);
+    if (strcmp(content.key, literal_key(kind)) == 0) return number_literal(&content, kind, out);
     if (strcmp(content.key, "as_name") != 0)
         return json_fail(at, INSITU_UNSUPPORTED, "a symbolic argument of the unknown form '%s'", content.key);
     TRY(resolve(scope, &content, &out->value));

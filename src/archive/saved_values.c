@@ -3,7 +3,7 @@
 
 /* ---- symbolic numbers: {"as_int": 3} or {"as_expr": {"expr_str": ..., "hint": ...}} ---- */
 
-static const char *literal_key(sym_kind kind) {
+const char *literal_key(sym_kind kind) {
     switch (kind) {
     case SYM_KIND_INT: return "as_int";
     case SYM_KIND_FLOAT: return "as_float";
@@ -12,7 +12,7 @@ static const char *literal_key(sym_kind kind) {
     return "";
 }
 
-static insitu_status read_literal(const json_cursor *at, sym_kind kind, sym_value *out) {
+insitu_status read_literal(const json_cursor *at, sym_kind kind, sym_value *out) {
     bool truth;
     switch (kind) {
     case SYM_KIND_INT: return json_int(at, &out->i);
