@@ -136,7 +136,7 @@ insitu_status build_close(layer_build *build, insitu_value *out_first, insitu_va
         return diag_complete(build->diag, build->status);
     }
     network *network = build->network->network;
-    tensor_id results[2];
+    tensor_id results[MAX_RESULTS];
     char name[64];
     const network_mark before = network_mark_end(network);
     snprintf(name, sizeof(name), "%s.%u", layer_info_of(build->kind)->name, network->tensor_count);

@@ -27,6 +27,7 @@ typedef struct refusals {
     arena arena;
     refusal *rows;
     uint32_t count, capacity;
+    map rows_by_target; /* of aten_rows */
 } refusals;
 
 static insitu_status refuse(refusals *refusals, const graph_node *node, const char *target, const char *reason) {
@@ -202,13 +203,13 @@ static insitu_status convert_refused(converter *c, refusals *refusals) {
     return stand_in(c);
 }
 
-static insitu_status convert_node(converter *c, const map *rows, refusals *refusals) {
+static insitu_status convert_node(converter *c, refusals *refusals) {
     if (strcmp(c->node->target, REFUSED_TARGET) == 0) return convert_refused(c, refusals);
     if (is_symbolic(c, c->node)) return INSITU_OK;
-    uint32_t row = map_find(rows, c->node->target), first_tensor = c->network->tensor_count;
+    uint32_t row = map_find(&refusals->rows_by_target, c->node->target), first_tensor = c->network->tensor_count;
     c->reason[0] = 0;
     insitu_status status = INSITU_UNSUPPORTED;
-    if (row != NONE && c->node->schema) status = convert_by_row(c, &aten_rows[row]);
+    if (row != NONE && (c->node->schema || aten_rows[row].param == HIGHER_ORDER)) status = convert_by_row(c, &aten_rows[row]);
     if (status == INSITU_OK) status = finish_node(c, first_tensor);
     if (status == INSITU_OK || status == INSITU_NOMEM) return status;
     if (status == INSITU_UNSUPPORTED) {
@@ -219,15 +220,13 @@ static insitu_status convert_node(converter *c, const map *rows, refusals *refus
     return stand_in(c);
 }
 
-static insitu_status convert_nodes(converter *c, refusals *refusals) {
-    map rows = {0};
-    for (uint32_t i = 0; i < COUNT_OF(aten_rows); i++) TRY(map_set(&rows, &refusals->arena, aten_rows[i].target, i));
+insitu_status convert_nodes(converter *c) {
     for (uint32_t i = 0; i < c->graph->order_count; i++) {
         c->node = graph_node_of(c->graph, c->graph->order[i]);
-        TRY(convert_node(c, &rows, refusals));
+        TRY(convert_node(c, c->refusals));
         arena_release(&c->scratch);
     }
-    return report_refusals(refusals, c->diag);
+    return INSITU_OK;
 }
 
 static void mark_symbols(converter *c, sym expression) {
@@ -245,19 +244,45 @@ static void mark_given(converter *c) {
     }
 }
 
-static insitu_status convert_graph(converter *c, refusals *refusals) {
+/* Tables of the graph's values and symbols. */
+static insitu_status begin_graph(converter *c) {
+    refusals *refusals = c->refusals;
     TRY(arena_array(&refusals->arena, c->graph->value_count, sizeof(tensor_id), &c->tensors));
     for (uint32_t i = 0; i < c->graph->value_count; i++) c->tensors[i] = NO_TENSOR;
     TRY(arena_array(&refusals->arena, c->pool->symbol_count, sizeof(counted_mask), &c->counted));
     for (uint32_t i = 0; i < c->pool->symbol_count; i++) c->counted[i] = (counted_mask){NO_TENSOR, NO_TENSOR};
     TRY(arena_array(&refusals->arena, c->pool->symbol_count, sizeof(bool), &c->read));
-    mark_given(c);
+    c->symbol_count = c->pool->symbol_count;
     TRY(arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->inputs));
-    TRY(arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->states));
+    return arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->states);
+}
+
+static insitu_status convert_graph(converter *c) {
+    TRY(begin_graph(c));
+    mark_given(c);
     TRY(convert_inputs(c));
-    TRY(convert_nodes(c, refusals));
+    TRY(convert_nodes(c));
+    TRY(report_refusals(c->refusals, c->diag));
     TRY(convert_outputs(c));
     return sym_pool_status(c->pool, c->diag);
+}
+
+insitu_status convert_subgraph(converter *outer, const graph *graph, network *region, region_fn body, void *user) {
+    converter c = {.graph = graph,
+                   .network = region,
+                   .pool = &region->symbols,
+                   .node = outer->node,
+                   .refusals = outer->refusals,
+                   .strict_bounds = outer->strict_bounds,
+                   .diag = outer->diag};
+    sym_pool_release(&region->symbols);
+    TRY(sym_pool_clone(outer->pool, &region->symbols));
+    TRY(begin_graph(&c));
+    memcpy(c.read, outer->read, outer->symbol_count * sizeof *c.read);
+    arena_init(&c.scratch);
+    insitu_status status = body(&c, user);
+    arena_release(&c.scratch);
+    return status == INSITU_OK ? sym_pool_status(c.pool, c.diag) : status;
 }
 
 insitu_status network_convert(const graph *graph, bool strict_bounds, network **out_network, insitu_diag *diag) {
@@ -273,8 +298,11 @@ insitu_status network_convert(const graph *graph, bool strict_bounds, network **
     refusals refusals = {0};
     arena_init(&refusals.arena);
     arena_init(&c.scratch);
+    c.refusals = &refusals;
     insitu_status status = sym_pool_clone(graph->symbols, &converted->symbols);
-    if (status == INSITU_OK) status = convert_graph(&c, &refusals);
+    for (uint32_t i = 0; status == INSITU_OK && i < COUNT_OF(aten_rows); i++)
+        status = map_set(&refusals.rows_by_target, &refusals.arena, aten_rows[i].target, i);
+    if (status == INSITU_OK) status = convert_graph(&c);
     arena_release(&refusals.arena);
     arena_release(&c.scratch);
     if (status != INSITU_OK) {

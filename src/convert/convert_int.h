@@ -18,16 +18,24 @@ typedef struct converter {
     tensor_id *tensors;    /* of each value of the graph; NO_TENSOR: none yet */
     counted_mask *counted; /* of each symbol of the graph */
     bool *read;            /* each symbol of the graph: an input or an item gives it */
+    uint32_t symbol_count; /* of the graph: rows of counted and read */
     uint32_t *inputs;      /* network input of each graph input; NONE */
     uint32_t *states;      /* network state of each graph input; NONE */
     const graph_node *node;
+    struct refusals *refusals; /* of all graphs */
     bool strict_bounds;
     arena scratch;    /* emptied after each node */
     char reason[256]; /* of the last UNSUPPORTED; "" where the operator as such is */
     insitu_diag *diag;
 } converter;
+enum { HIGHER_ORDER = -1 }; /* param of the rows of aten.def whose operators have no schema */
 typedef insitu_status (*convert_fn)(converter *c, int32_t param);
 
+/* Has the region filled by a converter of the subgraph (convert.c), whose expressions are those of the graph around it. */
+typedef insitu_status (*region_fn)(converter *inner, void *user);
+MUST_CHECK insitu_status convert_subgraph(converter *outer, const graph *graph, network *region, region_fn body,
+                                          void *user);
+MUST_CHECK insitu_status convert_nodes(converter *c);
 /* ---- errors ---- */
 /* "aten.view.default (model.py:41): ..." */
 insitu_status convert_fail(converter *c, insitu_status code, const char *format, ...) PRINTF_LIKE(3, 4);

@@ -123,6 +123,8 @@ uint32_t sym_unknown(const sym_pool *pool, sym size, const bool *known);
 bool sym_solve(const sym_pool *pool, sym size, uint32_t symbol, int64_t target, sym_value *values, bool *known);
 /* The expression with by in the symbol's place. */
 sym sym_replace(sym_pool *pool, sym a, uint32_t symbol, sym by);
+/* The same expression in another pool; by[symbol]: what stands for each symbol of from there. */
+sym sym_move(sym_pool *to, const sym_pool *from, sym a, const sym *by);
 /* The first part of an expression that has no value whatever the symbols are: a division by 0, an overflow. */
 bool sym_find_fault(const sym_pool *pool, sym a, sym *out_part);
 /* The name of a symbol in an expression's text: an identifier that is no word of it, such as "max". */
@@ -190,7 +192,8 @@ enum layer_traits {
     TRAIT_PRODUCT = 1 << 6,     /* may be run by oneDNN */
     TRAIT_HOST = 1 << 7,        /* reads a tensor's value into a symbol */
     TRAIT_PART = 1 << 8,        /* an update whose source is stored into a view of the result, and nothing else */
-    TRAIT_REPLACE = 1 << 9      /* one operand, in whose very place a result of its dtype and layout may be made */
+    TRAIT_REPLACE = 1 << 9,     /* one operand, in whose very place a result of its dtype and layout may be made */
+    TRAIT_REGIONS = 1 << 10     /* runs networks of its own: the plan has no such step, but theirs */
 };
 typedef enum op_kind {
 #define OP(id, name, group) OP_##id,
@@ -235,7 +238,7 @@ typedef struct attr_row {
 typedef struct layer_info {
     const char *name;
     uint32_t min_operands, max_operands; /* max NONE: any number */
-    uint32_t results;
+    uint32_t results;                    /* NONE: as many as its regions give */
     uint32_t traits;
     const attr_row *attrs; /* attr_count rows, sorted by attribute name */
     uint32_t attr_count;

@@ -5,7 +5,7 @@
 
 insitu_status network_redefine(network *network, layer_id id, layer_kind kind, const tensor_id *operands,
                                uint32_t operand_count, const attr *attrs, insitu_diag *diag) {
-    inferred types[2];
+    inferred types[MAX_RESULTS];
     TRY(network_infer(network, kind, operands, operand_count, attrs, types, diag));
     layer *layer = network_layer_of(network, id);
     network->tensors[layer->results[0].index].shape = types[0].shape;
