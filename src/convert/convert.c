@@ -209,7 +209,8 @@ static insitu_status convert_node(converter *c, refusals *refusals) {
     uint32_t row = map_find(&refusals->rows_by_target, c->node->target), first_tensor = c->network->tensor_count;
     c->reason[0] = 0;
     insitu_status status = INSITU_UNSUPPORTED;
-    if (row != NONE && (c->node->schema || aten_rows[row].param == HIGHER_ORDER)) status = convert_by_row(c, &aten_rows[row]);
+    if (row != NONE && (c->node->schema || aten_rows[row].param == HIGHER_ORDER))
+        status = convert_by_row(c, &aten_rows[row]);
     if (status == INSITU_OK) status = finish_node(c, first_tensor);
     if (status == INSITU_OK || status == INSITU_NOMEM) return status;
     if (status == INSITU_UNSUPPORTED) {

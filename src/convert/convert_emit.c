@@ -49,7 +49,8 @@ insitu_status emit(converter *c, const draft *draft, const tensor_id *operands, 
     insitu_diag_init(&inner);
     insitu_status status = network_add_layer(c->network, draft->kind, operands, operand_count, draft->attrs,
                                              c->node->name, c->node->source, results, &inner);
-    for (uint32_t i = 0; i < layer_result_count(c->network, draft->kind, draft->attrs); i++) out_results[i] = results[i];
+    for (uint32_t i = 0; i < layer_result_count(c->network, draft->kind, draft->attrs); i++)
+        out_results[i] = results[i];
     if (status == INSITU_ARG) {
         status = convert_unsupported(c, "%.240s", inner.message);
     } else if (status != INSITU_OK) {

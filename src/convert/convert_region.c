@@ -76,8 +76,7 @@ static insitu_status hand_over(converter *c, control *control, uint32_t operand)
 
 /* ---- inside ---- */
 
-static insitu_status add_region_input(converter *c, const graph_input *input, tensor_id outside,
-                                      const network *outer) {
+static insitu_status add_region_input(converter *c, const graph_input *input, tensor_id outside, const network *outer) {
     const network_tensor *tensor = network_tensor_of(outer, outside);
     const graph_value *value = input->value.index == NONE ? NULL : graph_value_of(c->graph, input->value);
     tensor_type type = {.dtype = tensor->dtype};

@@ -29,7 +29,8 @@ const char *format_storage_kind(uint32_t kind) {
 }
 
 const char *format_step_kind(uint32_t kind) {
-    static const char *const names[] = {[STEP_LAYER] = "layer", [STEP_CHECK_INDEX] = "check_index"};
+    static const char *const names[] = {
+        [STEP_LAYER] = "layer", [STEP_CHECK_INDEX] = "check_index", [STEP_COND] = "cond", [STEP_LOOP] = "loop"};
     return look_up(names, COUNT_OF(names), kind);
 }
 

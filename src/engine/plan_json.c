@@ -179,6 +179,8 @@ static void print_step(plan_writer *writer, const plan_step *step) {
     if (step->kind == STEP_CHECK_INDEX) {
         print_expression(writer, "extent", step->extent);
         print_flag(writer, "wrap", step->wrap);
+    } else if (step_is_control(step)) {
+        text_printf(writer->out, ",\"middle\":%u,\"end\":%u", step->middle, step->end);
     } else {
         print_attrs(writer, step);
     }

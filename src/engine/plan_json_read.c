@@ -501,6 +501,9 @@ static insitu_status read_step(const plan_reader *reader, const json_t *row, pla
     if (step->kind == STEP_CHECK_INDEX) {
         TRY(read_sym_of(reader, row, "extent", &step->extent));
         step->wrap = read_flag(row, "wrap");
+    } else if (step_is_control(step)) {
+        TRY(read_id(reader, json_object_get(row, "middle"), "middle", &step->middle));
+        TRY(read_id(reader, json_object_get(row, "end"), "end", &step->end));
     } else {
         TRY(read_attrs(reader, row, step));
     }

@@ -4,7 +4,7 @@
 
 typedef struct parser {
     network *network;
-    const char *at; /* next character of the line's end at most */
+    const char *at;       /* next character of the line's end at most */
     uint32_t line, depth; /* depth: of regions */
     insitu_diag *diag;
 } parser;
@@ -381,7 +381,8 @@ static insitu_status parse_layer(parser *p) {
         TRY(arena_string(&p->network->arena, p->at, size, &source));
         p->at += size;
     }
-    if (result_count != layer_result_count(p->network, kind, attrs)) return expected(p, "as many results as the layer has");
+    if (result_count != layer_result_count(p->network, kind, attrs))
+        return expected(p, "as many results as the layer has");
     TRY(network_add_layer(p->network, kind, operands, operand_count, attrs, names[0], source, results, p->diag));
     layer *added = network_layer_of(p->network, (layer_id){p->network->layer_count - 1});
     if (layer_name[0] || !result_count) added->name = layer_name;

@@ -93,7 +93,8 @@ static insitu_status check_region(const infer_call *call, const network *region,
     if (region->input_count != call->operand_count - first)
         return infer_fail(call, INSITU_ARG, "a region takes %u operands where %u are given", region->input_count,
                           call->operand_count - first);
-    if (region->state_count || region->record_count || region->buffer_count || region->mutation_count)
+    if (region->state_count || region->record_count || region->constant_count || region->buffer_count ||
+        region->mutation_count)
         return infer_fail(call, INSITU_ARG, "a region has states, records or mutations of its own");
     for (uint32_t i = 0; i < region->output_count; i++)
         if (region->outputs[i].kind != OUTPUT_TENSOR || region->outputs[i].tensor.index >= region->tensor_count)

@@ -32,8 +32,10 @@ typedef struct plan_operand {
 } plan_operand;
 
 typedef enum step_kind {
-    STEP_LAYER,      /* results = layer(operands) */
-    STEP_CHECK_INDEX /* operands[0]: integers that must lie in [0, extent), or [-extent, extent) if wrap; else BOUNDS */
+    STEP_LAYER,       /* results = layer(operands) */
+    STEP_CHECK_INDEX, /* operands[0]: integers that must lie in [0, extent), or [-extent, extent) if wrap; else BOUNDS */
+    STEP_COND, /* step n; operands[0], one bool: the steps [n + 1, middle) run, or if it is false [middle, end) */
+    STEP_LOOP  /* step n: the steps [n + 1, middle), and while operands[0] is then true [middle, end) and again */
 } step_kind;
 
 typedef struct plan_step {
@@ -42,10 +44,11 @@ typedef struct plan_step {
     const attr *attrs; /* as in layers: one for each attribute row of the kind */
     const plan_operand *results, *operands;
     uint32_t result_count, operand_count;
-    sym extent;         /* CHECK_INDEX */
-    bool wrap;          /* CHECK_INDEX */
-    const char *name;   /* of the node that it came from */
-    const char *source; /* "model.py:41" or "" */
+    uint32_t middle, end; /* COND, LOOP; the runtime goes on at end */
+    sym extent;           /* CHECK_INDEX */
+    bool wrap;            /* CHECK_INDEX */
+    const char *name;     /* of the node that it came from */
+    const char *source;   /* "model.py:41" or "" */
     /* bytes for the counters; constants or expressions */
     sym state_written, state_moved, state_copied, state_saved, weight_read, output_copied;
 } plan_step;
@@ -151,6 +154,9 @@ typedef struct plan {
 } plan;
 
 static inline bool step_is_item(const plan_step *step) { return step->kind == STEP_LAYER && step->layer == LAYER_ITEM; }
+static inline bool step_is_control(const plan_step *step) { return step->kind == STEP_COND || step->kind == STEP_LOOP; }
+/* The runtime acts there: no backend runs it. */
+static inline bool step_is_host(const plan_step *step) { return step_is_item(step) || step_is_control(step); }
 uint32_t plan_segment_of(const plan *plan, uint32_t step); /* the segment that the step lies in */
 
 /* Bytes a call copies, of all states and written inputs; INT64_MAX if that depends on symbols. */

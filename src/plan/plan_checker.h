@@ -1,4 +1,5 @@
-/* core, inside: what the plan verifier's two files share. plan_verify.c checks the tables, plan_verify_steps.c the steps.
+/* core, inside: what the plan verifier's files share. plan_verify.c checks the tables, plan_verify_steps.c the steps,
+ * plan_verify_control.c what control steps run.
  *
  * A check reports a fault (there may be many) and goes on; the functions that return bool tell whether what they looked at
  * may be followed. */
@@ -33,6 +34,8 @@ void check_known(plan_checker *checker, const uint32_t *ready, sym value, uint32
 bool check_operand(plan_checker *checker, const plan_operand *operand, const char *what);
 
 insitu_status check_steps(plan_checker *checker);
+/* Control steps, once the steps are good by themselves (plan_verify_control.c). */
+insitu_status check_control(plan_checker *checker);
 
 static inline const char *shown(const char *name) { return name ? name : "?"; }
 

@@ -79,6 +79,10 @@ static void print_body(const plan *plan, const plan_step *step, text *out) {
         text_printf(out, ") {extent=");
         sym_print(&plan->symbols, step->extent, out);
         text_printf(out, "%s}", step->wrap ? ", wrap" : "");
+    } else if (step_is_control(step)) {
+        text_printf(out, "%s(", layer_info_of(step->layer)->name);
+        print_operands(plan, step->operands, step->operand_count, out);
+        text_printf(out, ") {middle=%u, end=%u}", step->middle, step->end);
     } else {
         print_operands(plan, step->results, step->result_count, out);
         text_printf(out, step->result_count ? " = %s(" : "%s(", layer_info_of(step->layer)->name);

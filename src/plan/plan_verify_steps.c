@@ -66,6 +66,14 @@ static void check_index_step(plan_checker *checker, const plan_step *step) {
     check_int(checker, step->extent, 0, "its extent");
 }
 
+static void check_condition(plan_checker *checker, const plan_step *step) {
+    bool is_one = step->operand_count == 1 && step->result_count == 0;
+    const tensor_type *type = is_one ? &step->operands[0].type : NULL;
+    if (!is_one || type->shape.rank != 0 || type->dtype != DTYPE_BOOL)
+        fault(checker, "it has not one bool as its condition");
+    if (step->layer != (step->kind == STEP_COND ? LAYER_COND : LAYER_LOOP)) fault(checker, "it is of another layer");
+}
+
 /* The symbol's own row was checked; that it comes from this step is checked here. */
 static void check_item_step(plan_checker *checker, uint32_t index) {
     const plan *plan = checker->plan;
@@ -172,6 +180,8 @@ static bool check_parts(plan_checker *checker, const plan_step *step) {
         check_layer_step(checker, step);
     else if (step->kind == STEP_CHECK_INDEX)
         check_index_step(checker, step);
+    else if (step_is_control(step))
+        check_condition(checker, step);
     else
         fault(checker, "its kind is unknown");
     check_int(checker, step->state_written, 0, "its written bytes");
@@ -258,6 +268,7 @@ static insitu_status check_saves(plan_checker *checker) {
 insitu_status check_steps(plan_checker *checker) {
     const plan *plan = checker->plan;
     for (uint32_t i = 0; i < plan->step_count; i++) check_step(checker, i);
+    if (checker->fault_count == 0) TRY(check_control(checker));
     for (uint32_t i = 0; i < plan->restore_count; i++) check_restore(checker, i);
     return checker->fault_count ? INSITU_OK : check_saves(checker);
 }

@@ -14,6 +14,7 @@ typedef struct plan_search {
 plan_search plan_search_for(const network *network);
 typedef struct plan_options {
     bool no_inplace;     /* every update copies */
+    bool is_region;      /* steps that another plan's control step runs: whoever runs them undoes a call that fails */
     uint32_t order;      /* in which the states' new values are placed: less than plan_order_count; 0: by bytes */
     plan_search *search; /* shared by several plans */
 } plan_options;

@@ -125,27 +125,48 @@ static insitu_status check_input_storages(const insitu_context *context, const b
     return INSITU_OK;
 }
 
+static insitu_status count_step(const insitu_context *context, const plan_step *step, int64_t out[STEP_COUNTERS],
+                                insitu_diag *diag) {
+    const sym counters[STEP_COUNTERS] = {step->state_written, step->state_moved, step->state_copied,
+                                         step->state_saved,   step->weight_read, step->output_copied};
+    for (size_t i = 0; i < STEP_COUNTERS; i++) TRY(context_evaluate(context, counters[i], &out[i], diag));
+    return INSITU_OK;
+}
+
+static bool add_counts(insitu_run_stats *totals, const int64_t counts[STEP_COUNTERS]) {
+    int64_t *const sums[STEP_COUNTERS] = {&totals->state_bytes_written, &totals->state_bytes_moved,
+                                          &totals->state_bytes_copied,  &totals->state_bytes_saved,
+                                          &totals->weight_bytes_read,   &totals->output_bytes_copied};
+    for (size_t i = 0; i < STEP_COUNTERS; i++)
+        if (!checked_add(*sums[i], counts[i], sums[i])) return false;
+    return true;
+}
+
+void context_count(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end) {
+    const plan *plan = context->engine->plan;
+    const step_counts *counts = context->segments[segment].current->counts;
+    for (uint32_t i = first; i < end; i = step_is_control(&plan->steps[i]) ? plan->steps[i].end : i + 1)
+        (void)add_counts(&context->stats,
+                         counts[i - plan->segments[segment].first_step].bytes); /* at most, they stay */
+}
+
 static insitu_status sum_counters(const insitu_context *context, uint32_t segment, binding *binding,
                                   insitu_diag *diag) {
     const plan *plan = context->engine->plan;
-    insitu_run_stats *totals = &binding->totals;
-    for (uint32_t i = plan->segments[segment].first_step; i < plan->segments[segment].end_step; i++) {
+    const uint32_t first = plan->segments[segment].first_step, end = plan->segments[segment].end_step;
+    uint32_t inside = first; /* up to here control steps run the steps */
+    for (uint32_t i = first; i < end; i++) {
         const plan_step *step = &plan->steps[i];
-        const struct {
-            sym value;
-            int64_t *total;
-        } counters[] = {
-            {step->state_written, &totals->state_bytes_written}, {step->state_moved, &totals->state_bytes_moved},
-            {step->state_copied, &totals->state_bytes_copied},   {step->state_saved, &totals->state_bytes_saved},
-            {step->weight_read, &totals->weight_bytes_read},     {step->output_copied, &totals->output_bytes_copied}};
-        for (size_t c = 0; c < COUNT_OF(counters); c++) {
-            int64_t bytes;
-            TRY(context_evaluate(context, counters[c].value, &bytes, diag));
-            if (!checked_add(*counters[c].total, bytes, counters[c].total))
-                FAIL(diag, INSITU_SHAPE, "the bytes that '%s' counts are too many", step->name);
-        }
+        int64_t counts[STEP_COUNTERS];
+        TRY(count_step(context, step, counts, diag));
+        if (step_is_control(step) && !binding->counts)
+            TRY(arena_array(&binding->arena, end - first, sizeof(*binding->counts), &binding->counts));
+        if (binding->counts) memcpy(binding->counts[i - first].bytes, counts, sizeof(counts));
+        if (i >= inside && !add_counts(&binding->totals, counts))
+            FAIL(diag, INSITU_SHAPE, "the bytes that '%s' counts are too many", step->name);
+        if (step_is_control(step) && step->end > inside) inside = step->end;
     }
-    totals->arena_bytes = (int64_t)binding->arena_bytes;
+    binding->totals.arena_bytes = (int64_t)binding->arena_bytes;
     return INSITU_OK;
 }
 

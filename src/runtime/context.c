@@ -7,13 +7,14 @@
 static insitu_status find_items(insitu_context *context) {
     const plan *plan = context->engine->plan;
     const sym_pool *pool = &plan->symbols;
-    TRY(arena_array(&context->arena, plan->step_count, sizeof(*context->items), &context->items));
+    TRY(arena_array(&context->arena, plan->step_count + 1, sizeof(*context->next_host), &context->next_host));
     TRY(arena_array(&context->arena, pool->node_count, sizeof(*context->ready), &context->ready));
     context->last_check = NONE;
     for (uint32_t i = 0; i < plan->step_count; i++) {
-        if (step_is_item(&plan->steps[i])) context->items[context->item_count++] = i;
         if (step_is_item(&plan->steps[i]) || plan->steps[i].kind == STEP_CHECK_INDEX) context->last_check = i;
     }
+    for (uint32_t i = plan->step_count, next = NONE; i-- > 0; context->next_host[i] = next)
+        if (step_is_host(&plan->steps[i])) next = i;
     for (uint32_t id = 0; id < pool->node_count; id++) {
         uint32_t symbol = sym_symbol_index(pool, (sym){id});
         if (symbol != NONE && plan->symbol_sources[symbol].source == SYMBOL_STEP)

@@ -2,7 +2,8 @@
  * caller's is written, and what is written before a check that is decided later is saved and put back, so a call that
  * fails has changed nothing. With sizes that were seen before, nothing is allocated, but for an output that was bound then.
  *
- * The steps run from one item step to the next: there the value is read, and the positions that depend on it are set.
+ * The steps run from one item step to the next: there the value is read, and the positions that depend on it are set. At a
+ * control step its condition is read, and the steps of a region run, as often as it says.
  * Where a segment ends, what the next one's sizes decide follows: its binding and its memory. */
 #include "runtime/runtime_int.h"
 
@@ -160,7 +161,14 @@ static insitu_status run_uncut(const insitu_context *context, uint32_t segment, 
     return context->backend->run(context->segments[segment].current->prepared, &call, diag);
 }
 
-/* Runs the steps [first, end) of the segment, none of which is an item. For an open snapshot what they replace is saved
+/* For an open snapshot: what the writes that stand there replace. */
+static void save_cut(insitu_context *context, uint32_t segment, uint32_t cut) {
+    const state_writes *writes = &context->segments[segment].current->writes;
+    context->stats.snapshot_bytes_saved +=
+        (int64_t)state_writes_save(writes, context->engine->plan, cut, context->bases, context->logged);
+}
+
+/* Runs the steps [first, end) of the segment, all of which are the backend's. For an open snapshot what they replace is saved
  * in between. */
 static insitu_status run_steps(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
                                uint32_t *out_failed, insitu_diag *diag) {
@@ -169,30 +177,66 @@ static insitu_status run_steps(insitu_context *context, uint32_t segment, uint32
     for (uint32_t cut = state_writes_next_cut(writes, first, end); cut < end;
          cut = state_writes_next_cut(writes, first + 1, end)) {
         TRY(run_uncut(context, segment, first, cut, out_failed, diag));
-        context->stats.snapshot_bytes_saved +=
-            (int64_t)state_writes_save(writes, context->engine->plan, cut, context->bases, context->logged);
+        save_cut(context, segment, cut);
         first = cut;
     }
     return run_uncut(context, segment, first, end, out_failed, diag);
 }
 
-/* *next_item counts the item steps that were read. */
-static insitu_status run_segment(insitu_context *context, uint32_t segment, uint32_t *next_item, uint32_t *out_failed,
+static insitu_status run_range(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
+                               uint32_t *out_failed, insitu_diag *diag);
+
+static insitu_status run_item(insitu_context *context, uint32_t segment, uint32_t item, insitu_diag *diag) {
+    TRY(context_read_item(context, item, diag));
+    TRY(patch(context, segment, diag));
+    return context_decide_outputs(context, item, diag);
+}
+
+static insitu_status run_region(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
+                                uint32_t *out_failed, insitu_diag *diag) {
+    context_count(context, segment, first, end);
+    return run_range(context, segment, first, end, out_failed, diag);
+}
+
+static insitu_status run_control(insitu_context *context, uint32_t segment, uint32_t index, uint32_t *out_failed,
                                  insitu_diag *diag) {
-    uint32_t at = context->engine->plan->segments[segment].first_step;
-    uint32_t end = context->engine->plan->segments[segment].end_step;
-    TRY(start_segment(context, segment, diag));
-    while (*next_item < context->item_count && context->items[*next_item] < end) {
-        uint32_t item = context->items[*next_item];
-        TRY(run_steps(context, segment, at, item, out_failed, diag));
-        *out_failed = item;
-        TRY(context_read_item(context, item, diag));
-        TRY(patch(context, segment, diag));
-        TRY(context_decide_outputs(context, item, diag));
-        at = item + 1;
-        ++*next_item;
+    const plan_step *step = &context->engine->plan->steps[index];
+    const uint8_t *condition = context_element(context, index);
+    if (context->logged) save_cut(context, segment, index);
+    if (step->kind == STEP_COND)
+        return *condition ? run_region(context, segment, index + 1, step->middle, out_failed, diag)
+                          : run_region(context, segment, step->middle, step->end, out_failed, diag);
+    for (;;) {
+        TRY(run_region(context, segment, index + 1, step->middle, out_failed, diag));
+        if (!*condition) return INSITU_OK;
+        TRY(run_region(context, segment, step->middle, step->end, out_failed, diag));
     }
-    return run_steps(context, segment, at, end, out_failed, diag);
+}
+
+/* The backend's steps, from one of the runtime's to the next. */
+static insitu_status run_range(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
+                               uint32_t *out_failed, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    for (uint32_t at = first; at < end;) {
+        const uint32_t stop = context->next_host[at] < end ? context->next_host[at] : end;
+        TRY(run_steps(context, segment, at, stop, out_failed, diag));
+        if (stop == end) break;
+        *out_failed = stop;
+        if (step_is_control(&plan->steps[stop])) {
+            TRY(run_control(context, segment, stop, out_failed, diag));
+            at = plan->steps[stop].end;
+        } else {
+            TRY(run_item(context, segment, stop, diag));
+            at = stop + 1;
+        }
+    }
+    return INSITU_OK;
+}
+
+static insitu_status run_segment(insitu_context *context, uint32_t segment, uint32_t *out_failed, insitu_diag *diag) {
+    const plan_segment *part = &context->engine->plan->segments[segment];
+    TRY(start_segment(context, segment, diag));
+    return run_range(context, segment, part->first_step, part->end_step, out_failed, diag);
 }
 
 /* Puts back what was written before step failed, from the last save to the first. Saves are kept until the last check. */
@@ -213,9 +257,9 @@ static void restore(const insitu_context *context, uint32_t failed) {
 static insitu_status run_segments(insitu_context *context, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     size_t log_length = context->logged ? context->logged->log.used : 0;
-    uint32_t next_item = 0, failed = 0;
+    uint32_t failed = 0;
     for (uint32_t i = 0; i < plan->segment_count; i++) {
-        insitu_status status = run_segment(context, i, &next_item, &failed, diag);
+        insitu_status status = run_segment(context, i, &failed, diag);
         if (status == INSITU_OK) continue;
         restore(context, failed);
         if (context->logged) undo_log_roll_back(&context->logged->log, context->logged->storages, log_length);

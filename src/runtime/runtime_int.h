@@ -72,10 +72,13 @@ typedef struct binding_output {
     sym_value number;
 } binding_output;
 
+enum { STEP_COUNTERS = 6 }; /* of a plan_step */
+
 /* A result that a step stores into a state. */
 typedef struct state_write {
     const bound_step *step;
     uint32_t result, cut; /* what it replaces can be saved before step cut */
+    bool is_inside;       /* a control step runs it: then the whole of what it may store into is saved at once */
     size_t log_bytes;     /* what that takes of an undo log */
 } state_write;
 
@@ -83,7 +86,12 @@ typedef struct state_writes { /* of a segment, in the order of its steps */
     state_write *rows;
     uint32_t count;
     size_t log_bytes;
+    const size_t *storage_bytes; /* of the plan's storages */
 } state_writes;
+
+typedef struct step_counts {
+    int64_t bytes[STEP_COUNTERS];
+} step_counts;
 
 /* What depends on the values of the symbols that a segment's sizes may use, and on the number of threads: made once, then
  * found again. */
@@ -97,7 +105,8 @@ typedef struct binding {
     state_writes writes;
     void *prepared, *prepared_restores;
     size_t workspace_bytes, arena_bytes;
-    insitu_run_stats totals; /* sums of the steps' counters */
+    insitu_run_stats totals; /* sums of the steps' counters, of those that run once */
+    step_counts *counts;     /* each step's own; NULL: no control step is in the segment */
     uint64_t last_used;
 } binding;
 
@@ -146,12 +155,12 @@ struct insitu_context {
     uint32_t thread_limit, threads; /* at most; of the running call */
     uint64_t clock;
     int64_t bindings_made, bindings_dropped;
-    sym_value *values;               /* of the running call */
-    bool *known;                     /* of each symbol: its value has been read */
-    bool *fixed;                     /* of each symbol: a segment that is being bound may use it in sizes */
-    uint32_t *ready;                 /* of each expression: 0 known before the call, n + 1 after item step n */
-    uint32_t *items;                 /* the plan's item steps */
-    uint32_t item_count, last_check; /* last_check: the last step that can fail a call; NONE */
+    sym_value *values;   /* of the running call */
+    bool *known;         /* of each symbol: its value has been read */
+    bool *fixed;         /* of each symbol: a segment that is being bound may use it in sizes */
+    uint32_t *ready;     /* of each expression: 0 known before the call, n + 1 after item step n */
+    uint32_t *next_host; /* of each step: the first from it on that is the runtime's; NONE */
+    uint32_t last_check; /* the last step that can fail a call; NONE */
     void **bases;
     bool *state_is_written; /* of each state storage */
     memory_region *regions;
@@ -181,6 +190,9 @@ MUST_CHECK insitu_status context_check_asserts(const insitu_context *context, ui
 /* Reads the item step's symbol off memory. Errors: BOUNDS (out of range). */
 MUST_CHECK insitu_status context_read_item(insitu_context *context, uint32_t item, insitu_diag *diag);
 
+/* The operand of an item or a control step, as it lies in memory. */
+const uint8_t *context_element(const insitu_context *context, uint32_t step);
+
 /* ---- binding.c ---- */
 /* The segment's binding for the values that are known, made if it is new; the least recently used one makes room. For
  * the first segment all inputs are checked against it. Errors: SHAPE, ARG (a number differs), ASSERT, UNSUPPORTED,
@@ -197,6 +209,9 @@ MUST_CHECK insitu_status context_evaluate(const insitu_context *context, sym exp
 MUST_CHECK insitu_status context_evaluate_layout(const insitu_context *context, const tensor_type *type,
                                                  const char *what, const char *name, layout *out_layout,
                                                  insitu_diag *diag);
+
+/* Adds what the steps [first, end) count, but those that control steps in between run. */
+void context_count(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end);
 
 /* ---- run.c ---- */
 /* At least size bytes, never NULL; what was there is lost, save if this fails. */

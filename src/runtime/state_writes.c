@@ -2,7 +2,8 @@
  *
  * Of an index update that is the rows at its positions, of a scatter its elements, of any other step the whole of its
  * result. Positions are read from memory, so a save stands where they have been computed: a call is cut there, and a cut
- * saves for as many later writes as it can. */
+ * saves for as many later writes as it can. What a control step may run, how often is not known: all that it may write is
+ * saved before it. */
 #include "runtime/runtime_int.h"
 
 enum { FIRST_POSITION = 2 }; /* operand: x, src, positions... */
@@ -81,6 +82,16 @@ static byte_region region_of_operand(const bound_operand *operand) {
     return region_of(operand->dtype, operand->rank, operand->sizes, operand->strides, (size_t)operand->offset);
 }
 
+/* All that a write may replace whose position is not read; of one that moves inside a region all of the storage. */
+static byte_region region_of_whole(const state_write *write, const size_t *storage_bytes) {
+    const bound_operand *result = &write->step->results[write->result];
+    if (!write->is_inside || !result->moves) return region_of_operand(result);
+    const int64_t size = (int64_t)storage_bytes[result->storage], one = 1;
+    return region_of(DTYPE_U8, 1, &size, &one, 0);
+}
+
+static bool saves_positions(const state_write *write) { return !write->is_inside && has_positions(write->step->step); }
+
 /* ---- when ---- */
 
 /* The first step before which the write's place is known; writers[s]: 1 + the last step that has written storage s. */
@@ -95,11 +106,11 @@ static uint32_t known_from(const insitu_context *context, const state_write *wri
     return known;
 }
 
-static insitu_status count_log_bytes(state_write *write) {
+static insitu_status count_log_bytes(state_write *write, const size_t *storage_bytes) {
     const bound_step *step = write->step;
     const bound_operand *result = &step->results[write->result];
-    if (!has_positions(step->step)) {
-        byte_region region = region_of_operand(result);
+    if (!saves_positions(write)) {
+        byte_region region = region_of_whole(write, storage_bytes);
         write->log_bytes = undo_entry_bytes(&region);
         return INSITU_OK;
     }
@@ -111,12 +122,12 @@ static insitu_status count_log_bytes(state_write *write) {
     return INSITU_OK;
 }
 
-static insitu_status add_write(const insitu_context *context, const uint32_t *writers, state_write write,
-                               state_writes *writes) {
-    TRY(count_log_bytes(&write));
+static insitu_status add_write(const insitu_context *context, const uint32_t *writers, const size_t *storage_bytes,
+                               state_write write, state_writes *writes) {
+    TRY(count_log_bytes(&write, storage_bytes));
     if (!checked_size_add(writes->log_bytes, write.log_bytes, &writes->log_bytes)) return INSITU_NOMEM;
     uint32_t known = known_from(context, &write, writers);
-    bool is_served = writes->count && writes->rows[writes->count - 1].cut >= known;
+    bool is_served = !write.is_inside && writes->count && writes->rows[writes->count - 1].cut >= known;
     if (is_served) write.cut = writes->rows[writes->count - 1].cut;
     writes->rows[writes->count++] = write;
     return INSITU_OK;
@@ -126,16 +137,22 @@ insitu_status state_writes_find(const insitu_context *context, const bound_plan 
                                 state_writes *out_writes) {
     const plan *plan = bound->plan;
     uint32_t *writers, count = 0;
-    *out_writes = (state_writes){0};
+    *out_writes = (state_writes){.storage_bytes = bound->storage_bytes};
     for (uint32_t i = 0; i < bound->step_count; i++) count += bound->steps[i].result_count;
     TRY(arena_array(arena, plan->storage_count, sizeof(*writers), &writers));
     TRY(arena_array(arena, count, sizeof(*out_writes->rows), &out_writes->rows));
+    uint32_t control = 0, inside = 0; /* up to step inside, control runs the steps */
     for (uint32_t i = 0; i < bound->step_count; i++) {
         const bound_step *step = &bound->steps[i];
         uint32_t number = bound->first_step + i;
-        for (uint32_t r = 0; r < step->result_count; r++)
+        bool is_inside = number < inside;
+        if (!is_inside && step_is_control(step->step)) inside = step->step->end;
+        if (!is_inside) control = number;
+        for (uint32_t r = 0; r < step->result_count; r++) {
+            const state_write write = {.step = step, .result = r, .cut = control, .is_inside = is_inside};
             if (plan->storages[step->results[r].storage].kind == STORAGE_STATE)
-                TRY(add_write(context, writers, (state_write){.step = step, .result = r, .cut = number}, out_writes));
+                TRY(add_write(context, writers, bound->storage_bytes, write, out_writes));
+        }
         for (uint32_t r = 0; r < step->result_count; r++) writers[step->results[r].storage] = number + 1;
     }
     return INSITU_OK;
@@ -151,11 +168,11 @@ size_t state_writes_save(const state_writes *writes, const plan *plan, uint32_t 
         if (write->cut != cut) continue;
         const bound_operand *result = &write->step->results[write->result];
         uint32_t storage = plan->storages[result->storage].index;
-        if (has_positions(write->step->step)) {
+        if (saves_positions(write)) {
             saved += save_positions(write, bases, state, storage);
             continue;
         }
-        byte_region region = region_of_operand(result);
+        byte_region region = region_of_whole(write, writes->storage_bytes);
         saved += undo_log_save(&state->log, state->storages, storage, &region);
     }
     return saved;

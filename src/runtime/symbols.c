@@ -175,17 +175,21 @@ static bool convert(sym_value *value, sym_kind kind) {
     return true;
 }
 
+const uint8_t *context_element(const insitu_context *context, uint32_t step) {
+    const bound_plan *bound = &context->bounds[plan_segment_of(context->engine->plan, step)];
+    const bound_operand *operand = &bound->steps[step - bound->first_step].operands[0];
+    return (const uint8_t *)context->bases[operand->storage] + operand->offset;
+}
+
 insitu_status context_read_item(insitu_context *context, uint32_t item, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     const plan_step *step = &plan->steps[item];
-    const bound_plan *bound = &context->bounds[plan_segment_of(plan, item)];
-    const bound_operand *operand = &bound->steps[item - bound->first_step].operands[0];
     uint32_t index = sym_symbol_index(&plan->symbols, step->attrs[layer_attr_index(LAYER_ITEM, ATTR_SYMBOL)].value);
     const symbol *symbol = &plan->symbols.symbols[index];
     const char *before = step->source[0] ? " (" : "", *after = step->source[0] ? ")" : "";
     sym_value value;
-    const uint8_t *element = (const uint8_t *)context->bases[operand->storage] + operand->offset;
-    if (!element_value(operand->dtype, element, &value) || !convert(&value, symbol->kind))
+    if (!element_value(step->operands[0].type.dtype, context_element(context, item), &value) ||
+        !convert(&value, symbol->kind))
         FAIL(diag, INSITU_BOUNDS, "'%s'%s%s%s read a number that an int64 can't hold", step->name, before, step->source,
              after);
     if (!is_in_range(symbol, value.i)) {
