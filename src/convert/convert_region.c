@@ -1,4 +1,4 @@
-/* Control flow: higher_order.cond and while_loop, whose subgraphs become regions (network/region.c).
+/* Control flow: higher_order.cond and while_loop, whose subgraphs become regions (network/network_region.c).
  *
  *     %y: f32[4] = higher_order.cond(%p, graph {...}, graph {...}, [%x, 2*s77])
  *     %i: int(u1), %y: f32[4] = higher_order.while_loop(graph {...}, graph {...}, [s77, %x], [%n])

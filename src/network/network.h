@@ -107,7 +107,7 @@ typedef struct network {
     uint32_t record_count, record_capacity;
     sym_assert *asserts;
     uint32_t assert_count, assert_capacity;
-    struct network **regions; /* networks that layers run (region.c); owned */
+    struct network **regions; /* networks that layers run (network_region.c); owned */
     uint32_t region_count, region_capacity;
     map names;
     uint64_t identity; /* of the program that it is, unchanged; 0: it was built or changed by hand */
@@ -154,7 +154,7 @@ attr layer_attr(const layer *layer, attr_id id);
 /* The same as a constant; the verifier guarantees that dims, axes, flags and the like are constants. */
 int64_t layer_attr_int(const network *network, const layer *layer, attr_id id);
 
-/* ---- regions (region.c) ---- */
+/* ---- regions (network_region.c) ---- */
 /* An empty region, at the end of the network's; it dies with the network. */
 MUST_CHECK insitu_status network_add_region(network *network, struct network **out_region);
 /* That region of a layer of a kind with TRAIT_REGIONS and such attributes; NULL: there is none. */

@@ -13,7 +13,8 @@ static const char *const targets[] = {
 static void every_row_names_an_operator(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
-        if (!schema_find(targets[i])) fail_msg("there is no operator %s", targets[i]);
+        bool is_control = strncmp(targets[i], "higher_order.", 13) == 0; /* has subgraphs, and no schema */
+        if (!is_control && !schema_find(targets[i])) fail_msg("there is no operator %s", targets[i]);
     }
 }
 
