@@ -198,6 +198,13 @@ static insitu_status run_region(insitu_context *context, uint32_t segment, uint3
     return run_range(context, segment, first, end, out_failed, diag);
 }
 
+static insitu_status count_round(insitu_context *context, const plan_step *loop, insitu_diag *diag) {
+    const char *most = switch_value(SWITCH_MAX_ROUNDS);
+    context->rounds++;
+    if (!most || context->rounds <= strtoull(most, NULL, 10)) return INSITU_OK;
+    FAIL(diag, INSITU_ASSERT, "'%s' has not ended after %s rounds, which INSITU_MAX_ROUNDS allows", loop->name, most);
+}
+
 static insitu_status run_control(insitu_context *context, uint32_t segment, uint32_t index, uint32_t *out_failed,
                                  insitu_diag *diag) {
     const plan_step *step = &context->engine->plan->steps[index];
@@ -209,6 +216,7 @@ static insitu_status run_control(insitu_context *context, uint32_t segment, uint
     for (;;) {
         TRY(run_region(context, segment, index + 1, step->middle, out_failed, diag));
         if (!*condition) return INSITU_OK;
+        TRY(count_round(context, step, diag));
         TRY(run_region(context, segment, step->middle, step->end, out_failed, diag));
     }
 }
@@ -258,6 +266,7 @@ static insitu_status run_segments(insitu_context *context, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     size_t log_length = context->logged ? context->logged->log.used : 0;
     uint32_t failed = 0;
+    context->rounds = 0;
     for (uint32_t i = 0; i < plan->segment_count; i++) {
         insitu_status status = run_segment(context, i, &failed, diag);
         if (status == INSITU_OK) continue;
