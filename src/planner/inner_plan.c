@@ -254,24 +254,22 @@ static insitu_status leave_attrs(const inner *inner, const plan_step *step, cons
     return INSITU_OK;
 }
 
-/* Bytes count where they are a state's: a value that is carried elsewhere is the program's own. */
-static bool touches_state(const inner *inner, const plan_step *step) {
-    bool touches = false;
-    for (uint32_t i = 0; i < step->operand_count + step->result_count; i++) {
-        const plan_operand *operand =
-            i < step->operand_count ? &step->operands[i] : &step->results[i - step->operand_count];
-        touches |= inner->planner->storages[operand->storage].written;
-    }
-    return touches;
+static bool is_state(const inner *inner, const plan_operand *operands, uint32_t count) {
+    bool is_any = false;
+    for (uint32_t i = 0; i < count; i++) is_any |= inner->planner->storages[operands[i].storage].written;
+    return is_any;
 }
 
-static void leave_counters(const inner *inner, plan_step *step) {
+/* Bytes count where they are a state's: a value that is carried elsewhere is the program's own. */
+static void leave_counters(const inner *inner, const plan_step *inside, plan_step *step) {
     const sym none = sym_int(inner->planner->pool, 0);
-    bool counts = touches_state(inner, step);
-    step->state_written = counts ? leave(inner, step->state_written) : none;
-    step->state_moved = counts ? leave(inner, step->state_moved) : none;
-    step->state_copied = counts ? leave(inner, step->state_copied) : none;
-    step->state_saved = counts ? leave(inner, step->state_saved) : none;
+    bool stores = is_state(inner, step->results, step->result_count);
+    bool sets_aside = step->result_count && inner->plan->storages[inside->results[0].storage].kind == STORAGE_ARENA &&
+                      is_state(inner, step->operands, step->operand_count);
+    step->state_written = stores ? leave(inner, inside->state_written) : none;
+    step->state_moved = stores ? leave(inner, inside->state_moved) : none;
+    step->state_copied = stores || sets_aside ? leave(inner, inside->state_copied) : none;
+    step->state_saved = none; /* a region saves nothing */
     step->weight_read = none; /* emit_step counts it */
     step->output_copied = none;
 }
@@ -287,7 +285,7 @@ static insitu_status leave_step(inner *inner, const plan_step *step, uint32_t ba
     moved.extent = leave(inner, step->extent);
     moved.middle += base;
     moved.end += base;
-    leave_counters(inner, &moved);
+    leave_counters(inner, step, &moved);
     return emit_step(inner->emitter, moved);
 }
 

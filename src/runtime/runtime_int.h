@@ -153,7 +153,7 @@ struct insitu_context {
     context_segment *segments;      /* one for each of the plan */
     bound_plan *bounds;             /* of the running call: each started segment's */
     uint32_t thread_limit, threads; /* at most; of the running call */
-    uint64_t clock, rounds; /* rounds: of loops, in the running call */
+    uint64_t clock, rounds;         /* rounds: of loops, in the running call */
     int64_t bindings_made, bindings_dropped;
     sym_value *values;   /* of the running call */
     bool *known;         /* of each symbol: its value has been read */

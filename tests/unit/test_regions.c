@@ -76,7 +76,8 @@ static void expect_rows(running *r, const float *expected) {
     float found[ROWS * WIDTH];
     must_run(r, insitu_state_read(r->state, "s", found, sizeof(found), &r->diag));
     for (int i = 0; i < ROWS * WIDTH; i++)
-        if (found[i] != expected[i]) fail_msg("element %d of the state is %g, not %g", i, (double)found[i], (double)expected[i]);
+        if (found[i] != expected[i])
+            fail_msg("element %d of the state is %g, not %g", i, (double)found[i], (double)expected[i]);
 }
 
 static const float written[ROWS * WIDTH] = {2, 11, 0, 0, 3, 12, 1, 10}; /* rows 3, 0 and 2 */
@@ -276,9 +277,9 @@ static void what_is_no_region_is_refused(void **state) {
     expect_refusal(HEAD SAME SAME "%y: f32[2] = cond(%c, %x, %x) {regions=[0,1]}\n", INSITU_ARG, "takes 1 operands");
     expect_refusal(HEAD SAME REGION("input \"x\" = %x: f32[2]\n") "%y: f32[2] = cond(%c, %x) {regions=[0,1]}\n",
                    INSITU_ARG, "one region gives 1 results, the other 0");
-    expect_refusal(HEAD SAME REGION("input \"x\" = %x: f32[3]\noutput \"0\" = %x\n")
-                       "%y: f32[2] = cond(%c, %x) {regions=[0,1]}\n",
-                   INSITU_SHAPE, "'x'");
+    expect_refusal(
+        HEAD SAME REGION("input \"x\" = %x: f32[3]\noutput \"0\" = %x\n") "%y: f32[2] = cond(%c, %x) {regions=[0,1]}\n",
+        INSITU_SHAPE, "x: 3 is not equal to 2");
     expect_refusal(HEAD SAME SAME "%y: f32[2] = loop(%x) {regions=[0,1]}\n", INSITU_ARG, "must give one bool");
     expect_refusal(HEAD SAME SAME "%y: f32[2] = cond(%c, %x) {regions=[0,1]}\n"
                                   "%z: f32[2] = cond(%c, %x) {regions=[0,1]}\n",
@@ -287,31 +288,41 @@ static void what_is_no_region_is_refused(void **state) {
                    "%y: f32[2] = cond(%c, %x) {regions=[0,1]}\n",
                    INSITU_ARG, "states, records or mutations");
     expect_refusal(HEAD "region {\ninput \"x\" = %x: f32[2]\n", INSITU_FORMAT, "} was expected");
-    char deep[2048] = "network\n";
-    for (int i = 0; i < 40; i++) strcat(deep, "region {\n");
-    expect_refusal(deep, INSITU_FORMAT, "less nesting");
+    text deep;
+    text_init(&deep);
+    text_printf(&deep, "network\n");
+    for (int i = 0; i <= MAX_REGION_DEPTH; i++) text_printf(&deep, "region {\n");
+    expect_refusal(deep.data, INSITU_FORMAT, "less nesting");
+    text_release(&deep);
 }
 
 /* Symbols: the outer network's of the same name, or read inside. */
 static void symbols_of_regions_are_checked(void **state) {
     (void)state;
-    expect_refusal(HEAD REGION("symbol u0: int in 1..2\ninput \"x\" = %x: f32[2]\ninput \"n\" = %n: i64[]\n"
-                               "item(%n) {symbol=u0} @\"item\"\n"
-                               "%y: f32[u0] = slice(%x) {dim=0, end=u0, start=0, step=1}\n"
-                               "%z: f32[] = reduce(%y) {axes=[0], keepdim=false, op=sum}\noutput \"0\" = %z\n")
-                       REGION("input \"x\" = %x: f32[2]\ninput \"n\" = %n: i64[]\n"
-                              "%z: f32[] = reduce(%x) {axes=[0], keepdim=false, op=sum}\noutput \"0\" = %z\n")
-                           "%n: i64[] = fill() {dtype=i64, sizes=[], value=1}\n"
-                           "%z: f32[] = cond(%c, %x, %n) {regions=[0,1]}\noutput \"output.0\" = %z\n",
-                   INSITU_UNSUPPORTED, "depends on a number that the region reads");
+    expect_refusal(
+        HEAD REGION("symbol u0: int in 1..2\ninput \"x\" = %x: f32[2]\ninput \"n\" = %n: i64[]\n"
+                    "item(%n) {symbol=u0} @\"item\"\n"
+                    "%y: f32[u0] = slice(%x) {dim=0, end=u0, start=0, step=1}\n"
+                    "%z: f32[] = reduce(%y) {axes=[0], keepdim=false, op=sum}\noutput \"0\" = %z\n")
+            REGION(
+                "input \"x\" = %x: f32[2]\ninput \"n\" = %n: i64[]\n"
+                "%z: f32[] = reduce(%x) {axes=[0], keepdim=false, op=sum}\noutput \"0\" = %z\n") "%n: i64[] = fill() "
+                                                                                                 "{dtype=i64, "
+                                                                                                 "sizes=[], value=1}\n"
+                                                                                                 "%z: f32[] = cond(%c, "
+                                                                                                 "%x, %n) "
+                                                                                                 "{regions=[0,1]}"
+                                                                                                 "\noutput "
+                                                                                                 "\"output.0\" = %z\n",
+        INSITU_UNSUPPORTED, "depends on a number that the region reads");
     expect_refusal(HEAD REGION("input \"x\" = %x: f32[2]\n%y: f32[2] = fill() {dtype=f32, sizes=[2], value=float(n)}\n"
                                "output \"0\" = %y\n") SAME
-                       "%y: f32[2] = cond(%c, %x) {regions=[0,1]}\noutput \"output.0\" = %y\n",
+                   "%y: f32[2] = cond(%c, %x) {regions=[0,1]}\noutput \"output.0\" = %y\n",
                    INSITU_ARG, "uses the symbol 'n'");
     expect_refusal("network\nsymbol n: int in 2..9\ninput \"n\" = number i64 n\n"
                    "input \"x\" = %x: f32[2]\ninput \"c\" = %c: bool[]\n" REGION(
-                       "symbol n: int in 2..4\ninput \"x\" = %x: f32[2]\noutput \"0\" = %x\n")
-                       SAME "%y: f32[2] = cond(%c, %x) {regions=[0,1]}\n",
+                       "symbol n: int in 2..4\ninput \"x\" = %x: f32[2]\noutput \"0\" = %x\n") SAME
+                   "%y: f32[2] = cond(%c, %x) {regions=[0,1]}\n",
                    INSITU_FORMAT, "smaller range");
 }
 
