@@ -157,6 +157,10 @@ static inline bool step_is_item(const plan_step *step) { return step->kind == ST
 static inline bool step_is_control(const plan_step *step) { return step->kind == STEP_COND || step->kind == STEP_LOOP; }
 /* The runtime acts there: no backend runs it. */
 static inline bool step_is_host(const plan_step *step) { return step_is_item(step) || step_is_control(step); }
+/* It can fail the call. */
+static inline bool step_is_check(const plan_step *step) { return step->kind == STEP_CHECK_INDEX || step_is_item(step); }
+/* Such a step that may run after this one (of a verified plan, or one that the planner has made); NONE. */
+uint32_t plan_check_after(const plan *plan, uint32_t step);
 uint32_t plan_segment_of(const plan *plan, uint32_t step); /* the segment that the step lies in */
 
 /* Bytes a call copies, of all states and written inputs; INT64_MAX if that depends on symbols. */

@@ -113,10 +113,31 @@ static void find_last_check(plan_checker *checker) {
     for (uint32_t i = 0; last != NONE && i <= last; i++)
         if (plan->steps[i].kind == STEP_LOOP && plan->steps[i].end > last + 1) {
             for (uint32_t k = i; k <= last; k++)
-                if (plan->steps[k].kind == STEP_CHECK_INDEX || step_is_item(&plan->steps[k]))
-                    checker->last_check = plan->steps[i].end - 1;
+                if (step_is_check(&plan->steps[k])) checker->last_check = plan->steps[i].end - 1;
             return; /* what it holds ends before it */
         }
+}
+
+/* The first check in the range; NONE. */
+static uint32_t find_check(const plan *plan, range range) {
+    for (uint32_t i = range.first; i < range.end; i++)
+        if (step_is_check(&plan->steps[i])) return i;
+    return NONE;
+}
+
+/* Of the control steps around it: the rest of its run, and of a loop all of it again, but not a condition's other run. */
+uint32_t plan_check_after(const plan *plan, uint32_t step) {
+    for (range rest = {step + 1, run_of(plan, step).end};;) {
+        uint32_t check = find_check(plan, rest), around = NONE;
+        for (uint32_t i = 0; i < step; i++)
+            if (step_is_control(&plan->steps[i]) && step < plan->steps[i].end) around = i;
+        if (check != NONE || around == NONE) return check;
+        const plan_step *control = &plan->steps[around];
+        if (control->kind == STEP_LOOP) check = find_check(plan, (range){around + 1, control->end});
+        if (check != NONE) return check;
+        step = around;
+        rest = (range){control->end, run_of(plan, around).end};
+    }
 }
 
 static void check_restores(plan_checker *checker) {

@@ -201,8 +201,6 @@ static bool check_parts(plan_checker *checker, const plan_step *step) {
     return checker->fault_count == before;
 }
 
-static bool is_check(const plan_step *step) { return step->kind == STEP_CHECK_INDEX || step_is_item(step); }
-
 static moment moment_of(const plan *plan, uint32_t step) {
     return (moment){plan->segments[plan_segment_of(plan, step)].first_step, step};
 }
@@ -212,7 +210,7 @@ static void check_step(plan_checker *checker, uint32_t index) {
     fault_at(checker, "step %u '%s'", index, shown(step->name));
     if (!check_parts(checker, step)) return;
     if (step_is_item(step)) check_item_step(checker, index);
-    if (is_check(step)) checker->last_check = index;
+    if (step_is_check(step)) checker->last_check = index;
     check_step_known(checker, moment_of(checker->plan, index), step);
     check_uses(checker, index);
 }
@@ -257,9 +255,10 @@ static insitu_status check_saves(plan_checker *checker) {
             uint32_t storage = step->results[r].storage;
             if (!outlives_call(&plan->storages[storage])) continue;
             if (first_saves[storage] != NONE && first_saves[storage] < i) continue;
+            const uint32_t check = plan_check_after(plan, i);
+            if (check == NONE) continue;
             fault_at(checker, "step %u '%s'", i, step->name);
-            fault(checker, "it writes a state or an input that is not saved, and step %u may still fail",
-                  checker->last_check);
+            fault(checker, "it writes a state or an input that is not saved, and step %u may still fail", check);
         }
     }
     return INSITU_OK;

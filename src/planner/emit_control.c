@@ -9,8 +9,8 @@
  *                                            steps 6 to 8: region 1, from r's places to r's places
  *
  * A region is planned as a program whose inputs lie at the operands' places and are replaced by its outputs where those lie
- * there, so a carried value is updated where it lies as a state is. If a region can fail, what it stores into states is
- * saved whole before the control step. */
+ * there, so a carried value is updated where it lies as a state is. What regions store into states is saved whole before the
+ * control step if a round can fail, or a branch after it has written. */
 #include "planner/planner_int.h"
 
 static bool region_may_fail(const network *region) {
@@ -38,7 +38,7 @@ static insitu_status save_results(emitter *emitter, const layer *layer, const pl
     planner *planner = emitter->planner;
     plan_step stored = step_new(planner, layer->kind, layer->name, layer->source);
     stored.results = results;
-    for (uint32_t i = 0; emitter->saves && i < layer->result_count; i++)
+    for (uint32_t i = 0; i < layer->result_count; i++)
         if (planner->storages[results[i].storage].written) TRY(emit_save(emitter, &stored, i));
     return INSITU_OK;
 }
@@ -78,30 +78,55 @@ static void finish_control(emitter *emitter, const layer *layer, uint32_t step, 
     if (layer_may_fail(emitter->planner->network, layer)) emitter->check_step = plan->step_count - 1;
 }
 
-static insitu_status emit_cond(emitter *emitter, uint32_t index, const plan_operand *operands,
-                               const plan_operand *results) {
+static insitu_status emit_branches(emitter *emitter, const layer *layer, const plan_operand *operands,
+                                   const plan_operand *results, inner_plan *branches[2]) {
     planner *planner = emitter->planner;
-    const layer *layer = planner_layer(planner, index);
     const region_places places = {.inputs = operands + 1, .outputs = results};
+    const region_rule rule =
+        planner->options.region == REGION_CHECKS_ANYWHERE ? REGION_CHECKS_ANYWHERE : REGION_CHECKS_FIRST;
+    bool saves = emitter->saves;
     uint32_t step, middle;
-    TRY(save_results(emitter, layer, results));
+    for (uint32_t i = 0; i < 2; i++) {
+        TRY(inner_plan_make(planner, network_region(planner->network, layer->attrs, i), &places, rule, layer->name,
+                            &branches[i]));
+        saves |= emitter->saves_own && inner_plan_fails_late(branches[i]);
+    }
+    if (saves) TRY(save_results(emitter, layer, results));
     TRY(emit_control_step(emitter, layer, STEP_COND, condition_of(&operands[0]), &step));
-    TRY(emit_region(emitter, network_region(planner->network, layer->attrs, 0), &places, layer->name));
+    TRY(inner_plan_emit(branches[0], emitter));
     middle = planner->plan->step_count;
-    TRY(emit_region(emitter, network_region(planner->network, layer->attrs, 1), &places, layer->name));
+    TRY(inner_plan_emit(branches[1], emitter));
     finish_control(emitter, layer, step, middle);
     return INSITU_OK;
+}
+
+static insitu_status emit_cond(emitter *emitter, const layer *layer, const plan_operand *operands,
+                               const plan_operand *results) {
+    inner_plan *branches[2] = {NULL, NULL};
+    insitu_status status = emit_branches(emitter, layer, operands, results, branches);
+    for (uint32_t i = 0; i < 2; i++) inner_plan_destroy(branches[i]);
+    return status;
+}
+
+static insitu_status emit_round(emitter *emitter, const layer *layer, uint32_t region, const region_places *places) {
+    planner *planner = emitter->planner;
+    inner_plan *inner;
+    insitu_status status = inner_plan_make(planner, network_region(planner->network, layer->attrs, region), places,
+                                           REGION_CHECKS_ANYWHERE, layer->name, &inner);
+    if (status == INSITU_OK) status = inner_plan_emit(inner, emitter);
+    inner_plan_destroy(inner);
+    return status;
 }
 
 static insitu_status emit_loop(emitter *emitter, uint32_t index, plan_operand *operands, const plan_operand *results) {
     planner *planner = emitter->planner;
     const layer *layer = planner_layer(planner, index);
     const uint32_t begin = planner->plan->step_count;
+    const bool saves = emitter->saves;
     uint32_t step, middle;
     plan_operand condition;
-    TRY(save_results(emitter, layer, results));
-    const bool saves = emitter->saves;
-    emitter->saves = false;
+    if (saves || emitter->saves_own) TRY(save_results(emitter, layer, results));
+    emitter->saves = false; /* they are */
     for (uint32_t i = 0; i < layer->result_count; i++) {
         if (!is_same_place(&operands[i], &results[i])) TRY(emit_layer_copy(emitter, index, i, results[i]));
         operands[i] = results[i];
@@ -110,12 +135,12 @@ static insitu_status emit_loop(emitter *emitter, uint32_t index, plan_operand *o
     TRY(emit_control_step(emitter, layer, STEP_LOOP, condition, &step));
     const region_places tests = {.inputs = operands, .outputs = &condition};
     const region_places rounds = {.inputs = operands, .outputs = results};
-    TRY(emit_region(emitter, network_region(planner->network, layer->attrs, 0), &tests, layer->name));
+    TRY(emit_round(emitter, layer, 0, &tests));
     middle = planner->plan->step_count;
-    TRY(emit_region(emitter, network_region(planner->network, layer->attrs, 1), &rounds, layer->name));
+    TRY(emit_round(emitter, layer, 1, &rounds));
     finish_control(emitter, layer, step, middle);
-    emitter->saves = saves; /* what rounds hand on lives as long as the loop: */
-    for (uint32_t i = 0; i < layer->operand_count; i++)
+    emitter->saves = saves;
+    for (uint32_t i = 0; i < layer->operand_count; i++) /* what rounds hand on lives as long as the loop */
         storage_keep(planner, operands[i].storage, begin, planner->plan->step_count - 1);
     storage_keep(planner, condition.storage, begin, planner->plan->step_count - 1);
     return INSITU_OK;
@@ -128,5 +153,5 @@ insitu_status emit_control(emitter *emitter, uint32_t index, const plan_operand 
     TRY(arena_array(&planner->scratch, layer->operand_count + 1, sizeof *operands, &operands));
     for (uint32_t i = 0; i < layer->operand_count; i++) operands[i] = layer_operand_place(planner, index, i);
     if (layer->kind == LAYER_LOOP) return emit_loop(emitter, index, operands, results);
-    return emit_cond(emitter, index, operands, results);
+    return emit_cond(emitter, layer, operands, results);
 }

@@ -324,6 +324,7 @@ insitu_status emit_steps(planner *planner) {
     for (uint32_t i = 0; i < count; i++) {
         const plan_node *node = &planner->nodes[nodes[i]];
         emitter.saves = node->saves;
+        emitter.saves_own = node->saves_own;
         if (node->kind == NODE_LAYER) TRY(emit_layer(&emitter, node->index));
         if (node->kind == NODE_CHECK) TRY(emit_check(&emitter, node));
         if (node->kind == NODE_COPY && planner->copies[node->index]->active)

@@ -6,8 +6,7 @@
  * the plan has so far: an input's storage becomes the operand's place, memory of its own more memory. */
 #include "planner/planner_int.h"
 
-typedef struct inner {
-    emitter *emitter;
+struct inner_plan {
     planner *planner; /* of the plan around it */
     network view;     /* the region's tables, changed; tables that are not are the region's own */
     arena scratch;
@@ -17,7 +16,8 @@ typedef struct inner {
     plan *plan;                 /* of the region */
     uint32_t *storages;         /* each storage of the region's plan: the plan's */
     const char *name;
-} inner;
+};
+typedef struct inner_plan inner;
 
 /* ---- the network ---- */
 
@@ -274,7 +274,7 @@ static void leave_counters(const inner *inner, const plan_step *inside, plan_ste
     step->output_copied = none;
 }
 
-static insitu_status leave_step(inner *inner, const plan_step *step, uint32_t base) {
+static insitu_status leave_step(inner *inner, emitter *emitter, const plan_step *step, uint32_t base) {
     arena *arena = &inner->planner->plan->arena;
     plan_step moved = *step;
     TRY(leave_operands(inner, step->results, step->result_count, &moved.results));
@@ -286,7 +286,7 @@ static insitu_status leave_step(inner *inner, const plan_step *step, uint32_t ba
     moved.middle += base;
     moved.end += base;
     leave_counters(inner, step, &moved);
-    return emit_step(inner->emitter, moved);
+    return emit_step(emitter, moved);
 }
 
 static insitu_status leave_asserts(const inner *inner) {
@@ -319,14 +319,12 @@ static insitu_status leave_reasons(const inner *inner) {
     return INSITU_OK;
 }
 
-static insitu_status link_plan(inner *inner) {
+insitu_status inner_plan_emit(inner *inner, emitter *emitter) {
     const uint32_t base = inner->planner->plan->step_count;
-    if (inner->plan->segment_count > 1)
-        FAIL(inner->planner->diag, INSITU_UNSUPPORTED,
-             "a size in a region of '%s' depends on a number that the region reads from a tensor", inner->name);
     TRY(leave_symbols(inner));
     TRY(leave_storages(inner));
-    for (uint32_t i = 0; i < inner->plan->step_count; i++) TRY(leave_step(inner, &inner->plan->steps[i], base));
+    for (uint32_t i = 0; i < inner->plan->step_count; i++)
+        TRY(leave_step(inner, emitter, &inner->plan->steps[i], base));
     for (uint32_t i = 0; i < inner->plan->storage_count; i++) {
         const plan_storage *storage = &inner->plan->storages[i];
         if (storage->last_step != NONE)
@@ -336,25 +334,50 @@ static insitu_status link_plan(inner *inner) {
     return leave_reasons(inner);
 }
 
-static insitu_status emit_inner(inner *inner, const network *region, const region_places *places) {
+/* ---- the whole ---- */
+
+static insitu_status plan_view(inner *inner, const network *region, const region_places *places, region_rule rule) {
     const planner *planner = inner->planner;
     plan_options options = planner->options;
-    options.is_region = true;
+    options.region = rule;
     options.order = 0;
     TRY(build_view(inner, region, places));
     TRY(plan_network(&inner->view, &options, &inner->plan, planner->diag));
-    return link_plan(inner);
+    if (inner->plan->segment_count == 1) return INSITU_OK;
+    FAIL(planner->diag, INSITU_UNSUPPORTED,
+         "a size in a region of '%s' depends on a number that the region reads from a tensor", inner->name);
 }
 
-insitu_status emit_region(emitter *emitter, network *region, const region_places *places, const char *layer_name) {
-    inner inner = {.emitter = emitter, .planner = emitter->planner, .view = *region, .name = layer_name};
-    arena_init(&inner.scratch);
-    insitu_status status = sym_pool_clone(&region->symbols, &inner.view.symbols);
-    if (status == INSITU_OK) {
-        status = emit_inner(&inner, region, places);
-        sym_pool_release(&inner.view.symbols);
+insitu_status inner_plan_make(planner *planner, const network *region, const region_places *places, region_rule rule,
+                              const char *layer_name, inner **out_inner) {
+    inner *made = memory_alloc(sizeof(*made));
+    *out_inner = NULL;
+    if (!made) return INSITU_NOMEM;
+    *made = (inner){.planner = planner, .view = *region, .name = layer_name};
+    arena_init(&made->scratch);
+    insitu_status status = sym_pool_clone(&region->symbols, &made->view.symbols);
+    if (status != INSITU_OK) {
+        memory_free(made);
+        return status;
     }
-    plan_destroy(inner.plan);
-    arena_release(&inner.scratch);
-    return status;
+    *out_inner = made;
+    return plan_view(made, region, places, rule);
+}
+
+bool inner_plan_fails_late(const inner *inner) {
+    const plan *plan = inner->plan;
+    for (uint32_t i = plan->first_write; i < plan->step_count; i++)
+        for (uint32_t r = 0; r < plan->steps[i].result_count; r++)
+            if (plan->storages[plan->steps[i].results[r].storage].kind == STORAGE_INPUT &&
+                plan_check_after(plan, i) != NONE)
+                return true;
+    return false;
+}
+
+void inner_plan_destroy(inner *inner) {
+    if (!inner) return;
+    plan_destroy(inner->plan);
+    sym_pool_release(&inner->view.symbols);
+    arena_release(&inner->scratch);
+    memory_free(inner);
 }

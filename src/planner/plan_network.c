@@ -497,7 +497,7 @@ insitu_status plan_network(network *network, const plan_options *options, plan *
     options->search->spent += options->search->last;
     options->search->is_cut |= planner.is_cut;
     arena_release(&planner.scratch);
-    if (status == INSITU_OK && !options->is_region) status = plan_verify(plan, diag); /* else with the plan around it */
+    if (status == INSITU_OK && !options->region) status = plan_verify(plan, diag); /* else with the plan around it */
     if (status == INSITU_OK)
         *out_plan = plan;
     else

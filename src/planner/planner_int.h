@@ -142,6 +142,7 @@ typedef struct plan_node {
     uint32_t key;     /* where it stands if nothing forbids it */
     bool late;  /* a check, or an item layer: it needs a value that a state is given, so it can't precede all writes */
     bool saves; /* it stores into a state before a late check: the bytes are saved first */
+    bool saves_own; /* the same where it is itself that check */
 } plan_node;
 
 typedef struct final_value { /* a state tensor (or mutated input) and its value when the call ends */
@@ -337,7 +338,7 @@ MUST_CHECK insitu_status layout_held_bytes(planner *planner, const tensor_type *
 /* ---- emission (emit_steps.c, emit_control.c, inner_plan.c, emit_save.c, segment.c, report.c, compact.c) ---- */
 typedef struct emitter {
     planner *planner;
-    bool saves;                                           /* the node at hand stores before a late check */
+    bool saves, saves_own;                                /* of the node at hand */
     uint32_t step_capacity, restore_capacity, check_step; /* check_step: the last check or item so far */
 } emitter;
 MUST_CHECK insitu_status emit_steps(planner *planner);
@@ -359,12 +360,18 @@ MUST_CHECK insitu_status emit_control(emitter *emitter, uint32_t layer, const pl
 bool layer_may_fail(const network *network, const layer *layer);
 /* Its memory is needed in these steps as well. */
 void storage_keep(planner *planner, uint32_t storage, uint32_t first, uint32_t last);
-/* inner_plan.c: the steps of a region, with its inputs and outputs at these places of the plan. */
+/* inner_plan.c: the plan of a region, with its inputs and outputs at these places of the plan. */
 typedef struct region_places {
     const plan_operand *inputs, *outputs;
 } region_places;
-MUST_CHECK insitu_status emit_region(emitter *emitter, network *region, const region_places *places,
-                                     const char *layer_name);
+typedef struct inner_plan inner_plan;
+/* *out_inner is to be destroyed in any case; NULL allowed there. */
+MUST_CHECK insitu_status inner_plan_make(planner *planner, const network *region, const region_places *places,
+                                         region_rule rule, const char *layer_name, inner_plan **out_inner);
+/* A check of its steps comes after a write. */
+bool inner_plan_fails_late(const inner_plan *inner);
+MUST_CHECK insitu_status inner_plan_emit(inner_plan *inner, emitter *emitter);
+void inner_plan_destroy(inner_plan *inner);
 /* emit_save.c: what undoes a step, and what must be saved for that. */
 typedef struct undo {
     plan_step save, restore;

@@ -11,7 +11,7 @@ static insitu_status find_items(insitu_context *context) {
     TRY(arena_array(&context->arena, pool->node_count, sizeof(*context->ready), &context->ready));
     context->last_check = NONE;
     for (uint32_t i = 0; i < plan->step_count; i++) {
-        if (step_is_item(&plan->steps[i]) || plan->steps[i].kind == STEP_CHECK_INDEX) context->last_check = i;
+        if (step_is_check(&plan->steps[i])) context->last_check = i;
     }
     for (uint32_t i = plan->step_count, next = NONE; i-- > 0; context->next_host[i] = next)
         if (step_is_host(&plan->steps[i])) next = i;

@@ -248,6 +248,59 @@ static void a_branch_that_leaves_a_state_writes_nothing(void **state) {
     running_stop(&r);
 }
 
+/* A branch whose positions are known when it begins checks them before it writes: nothing is saved for that. */
+static void a_branch_checks_before_it_writes(void **state) {
+    (void)state;
+    static const char source[] = "network\n"
+                                 "input \"p\" = %p: i64[1]\n"
+                                 "state \"s\" = %s: f32[3] of zeros\n"
+                                 "state \"t\" = %t: f32[3] of zeros\n"
+                                 "region {\n"
+                                 "  input \"s\" = %s: f32[3]\n  input \"t\" = %t: f32[3]\n  input \"p\" = %p: i64[1]\n"
+                                 "  %one: f32[1] = fill() {dtype=f32, sizes=[1], value=1.0}\n"
+                                 "  %u: f32[3] = binary(%s) {op=add, scalar=1}\n"
+                                 "  %v: f32[3] = index_update(%t, %one, %p) {accumulate=false, dims=[0], wrap=false}\n"
+                                 "  output \"0\" = %u\n  output \"1\" = %v\n"
+                                 "}\n"
+                                 "region {\n"
+                                 "  input \"s\" = %s: f32[3]\n  input \"t\" = %t: f32[3]\n  input \"p\" = %p: i64[1]\n"
+                                 "  %q: i64[1] = binary(%p) {op=add, scalar=5}\n"
+                                 "  %one: f32[1] = fill() {dtype=f32, sizes=[1], value=2.0}\n"
+                                 "  %u: f32[3] = index_update(%s, %one, %q) {accumulate=false, dims=[0], wrap=false}\n"
+                                 "  output \"0\" = %u\n  output \"1\" = %t\n"
+                                 "}\n"
+                                 "%c: bool[1] = binary(%p) {op=ge, scalar=0}\n"
+                                 "%u: f32[3], %v: f32[3] = cond(%c, %s, %t, %p) {regions=[0,1]}\n"
+                                 "next \"s\" = %u\n"
+                                 "next \"t\" = %v\n";
+    static const struct {
+        int64_t position;
+        bool fails;
+        float s[3], t[3];
+    } calls[] = {{1, false, {1, 1, 1}, {0, 1, 0}},
+                 {3, true, {1, 1, 1}, {0, 1, 0}},
+                 {-3, false, {1, 1, 2}, {0, 1, 0}},
+                 {-2, true, {1, 1, 2}, {0, 1, 0}},
+                 {0, false, {2, 2, 3}, {1, 1, 0}}};
+    running r;
+    running_start(&r, engine_of(source, false));
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        int64_t one = 1, position = calls[i].position;
+        float s[3], t[3];
+        running_input(&r, "p", &position, INSITU_DTYPE_I64, &one, 1);
+        if (calls[i].fails)
+            must_fail(&r, running_call(&r), INSITU_BOUNDS, "index_update");
+        else
+            must_run(&r, running_call(&r));
+        if (!calls[i].fails) assert_int_equal(running_stats(&r).state_bytes_saved, 0);
+        must_run(&r, insitu_state_read(r.state, "s", s, sizeof(s), &r.diag));
+        must_run(&r, insitu_state_read(r.state, "t", t, sizeof(t), &r.diag));
+        assert_memory_equal(s, calls[i].s, sizeof(s));
+        assert_memory_equal(t, calls[i].t, sizeof(t));
+    }
+    running_stop(&r);
+}
+
 /* ---- refusals ---- */
 
 static void expect_refusal(const char *source, insitu_status expected, const char *words) {
@@ -335,6 +388,7 @@ int main(void) {
         cmocka_unit_test(an_engine_file_holds_them),
         cmocka_unit_test(one_tensor_is_several_operands),
         cmocka_unit_test(a_branch_that_leaves_a_state_writes_nothing),
+        cmocka_unit_test(a_branch_checks_before_it_writes),
         cmocka_unit_test(what_is_no_region_is_refused),
         cmocka_unit_test(symbols_of_regions_are_checked),
     };
