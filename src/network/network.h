@@ -160,8 +160,8 @@ MUST_CHECK insitu_status network_add_region(network *network, struct network **o
 /* That region of a layer of a kind with TRAIT_REGIONS and such attributes; NULL: there is none. */
 struct network *network_region(const network *network, const attr *attrs, uint32_t which);
 uint32_t layer_result_count(const network *network, layer_kind kind, const attr *attrs);
-/* An item layer of the network itself gives the symbol its value. */
-bool network_reads_symbol(const network *network, uint32_t symbol);
+/* Each symbol: an item layer of the network itself gives it its value. out_read: symbols.symbol_count of them, false. */
+void network_find_read(const network *network, bool *out_read);
 /* What the symbols of a region are in the outer network: its symbols of the same name, save those that the region reads. */
 typedef struct region_symbols {
     const sym_pool *inner;

@@ -33,13 +33,13 @@ uint32_t layer_result_count(const network *network, layer_kind kind, const attr 
     return region ? region->output_count : 0;
 }
 
-bool network_reads_symbol(const network *network, uint32_t symbol) {
+void network_find_read(const network *network, bool *out_read) {
     for (uint32_t i = 0; i < network->order_count; i++) {
         const layer *layer = network_layer_of(network, network->order[i]);
         if (layer->kind != LAYER_ITEM) continue;
-        if (sym_symbol_index(&network->symbols, layer_attr(layer, ATTR_SYMBOL).value) == symbol) return true;
+        uint32_t symbol = sym_symbol_index(&network->symbols, layer_attr(layer, ATTR_SYMBOL).value);
+        if (symbol != NONE) out_read[symbol] = true;
     }
-    return false;
 }
 
 /* ---- expressions inside and outside ---- */
@@ -49,8 +49,9 @@ insitu_status region_symbols_find(const network *region, sym_pool *outer, arena 
     *out_symbols = (region_symbols){.inner = inner, .outer = outer};
     TRY(arena_array(arena, inner->symbol_count + 1, sizeof(sym), &out_symbols->by));
     TRY(arena_array(arena, inner->symbol_count + 1, sizeof(bool), &out_symbols->is_inside));
+    network_find_read(region, out_symbols->is_inside);
     for (uint32_t i = 0; i < inner->symbol_count; i++) {
-        uint32_t same = network_reads_symbol(region, i) ? NONE : sym_find_symbol(outer, inner->symbols[i].name);
+        uint32_t same = out_symbols->is_inside[i] ? NONE : sym_find_symbol(outer, inner->symbols[i].name);
         out_symbols->is_inside[i] = same == NONE;
         if (same != NONE) out_symbols->by[i] = sym_of_symbol(outer, same);
     }

@@ -248,6 +248,11 @@ static void check_ends(checker *c) {
 /* A region's symbols are the network's of the same name, of which it knows no more than the network does, or its own. */
 static insitu_status check_region_symbols(checker *c, const network *region) {
     const sym_pool *outer = &c->network->symbols;
+    bool *read_outside, *read_inside;
+    TRY(arena_array(&c->scratch, outer->symbol_count + 1, sizeof(bool), &read_outside));
+    TRY(arena_array(&c->scratch, region->symbols.symbol_count + 1, sizeof(bool), &read_inside));
+    network_find_read(c->network, read_outside);
+    network_find_read(region, read_inside);
     for (uint32_t i = 0; i < region->symbols.symbol_count; i++) {
         const symbol *inside = &region->symbols.symbols[i];
         uint32_t same = sym_find_symbol(outer, inside->name);
@@ -255,7 +260,7 @@ static insitu_status check_region_symbols(checker *c, const network *region) {
         const symbol *outside = &outer->symbols[same];
         if (inside->kind != outside->kind || inside->min > outside->min || inside->max < outside->max)
             fault(c, "a region has another kind, or a smaller range, for symbol '%s'", inside->name);
-        if (network_reads_symbol(region, i) && network_reads_symbol(c->network, same))
+        if (read_inside[i] && read_outside[same])
             fault(c, "symbol '%s' is read in a region and outside of it", inside->name);
     }
     return INSITU_OK;

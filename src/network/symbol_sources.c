@@ -98,18 +98,32 @@ static insitu_status check_uses(const sources *sources, insitu_diag *diag) {
     return INSITU_OK;
 }
 
+/* What is known outside, and what the region reads, which must not be the same symbol. */
+static insitu_status enter_region(const sources *sources, const struct sources *outer, arena *scratch,
+                                  insitu_diag *diag) {
+    const sym_pool *pool = &sources->network->symbols;
+    bool *is_read;
+    TRY(arena_array(scratch, pool->symbol_count + 1, sizeof(bool), &is_read));
+    network_find_read(sources->network, is_read);
+    for (uint32_t i = 0; i < pool->symbol_count; i++) {
+        uint32_t same = sym_find_symbol(&outer->network->symbols, pool->symbols[i].name);
+        sources->known[i] = same != NONE && outer->known[same];
+        if (sources->known[i] && is_read[i])
+            FAIL(diag, sources->fault, "a region reads the symbol '%s', which has a value outside of it",
+                 pool->symbols[i].name);
+    }
+    find_items(sources);
+    return INSITU_OK;
+}
+
 /* outer: of the network around it; NULL. */
 static insitu_status check_network(const network *network, const sources *outer, insitu_status fault, arena *scratch,
                                    uint32_t depth, insitu_diag *diag) {
     sources sources = {.network = network, .fault = fault};
     if (depth > MAX_REGION_DEPTH) return INSITU_OK; /* the verifier says so */
     TRY(arena_array(scratch, network->symbols.symbol_count + 1, sizeof(bool), &sources.known));
-    for (uint32_t i = 0; outer && i < network->symbols.symbol_count; i++) {
-        uint32_t same = sym_find_symbol(&outer->network->symbols, network->symbols.symbols[i].name);
-        sources.known[i] = same != NONE && outer->known[same];
-    }
     if (outer)
-        find_items(&sources);
+        TRY(enter_region(&sources, outer, scratch, diag));
     else
         find_sources(&sources);
     TRY(check_uses(&sources, diag));

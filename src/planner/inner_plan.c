@@ -136,11 +136,14 @@ static insitu_status place_outputs_there(inner *inner, const network *region, co
     return INSITU_OK;
 }
 
-static void give_symbols(inner *inner, const network *region) {
+static insitu_status give_symbols(inner *inner, const network *region) {
     network *view = &inner->view;
+    bool *is_read;
+    TRY(arena_array(&inner->scratch, view->symbols.symbol_count + 1, sizeof(bool), &is_read));
+    network_find_read(region, is_read);
     for (uint32_t i = 0; i < view->symbols.symbol_count; i++) {
         const symbol *symbol = &view->symbols.symbols[i];
-        if (i < region->symbols.symbol_count && network_reads_symbol(region, i)) continue;
+        if (is_read[i]) continue;
         dtype type = symbol->kind == SYM_KIND_FLOAT  ? DTYPE_F64
                      : symbol->kind == SYM_KIND_BOOL ? DTYPE_BOOL
                                                      : DTYPE_I64;
@@ -150,6 +153,7 @@ static void give_symbols(inner *inner, const network *region) {
                                                             .dtype = type,
                                                             .value = sym_of_symbol(&view->symbols, i)};
     }
+    return INSITU_OK;
 }
 
 static insitu_status build_view(inner *inner, const network *region, const region_places *places) {
@@ -158,7 +162,7 @@ static insitu_status build_view(inner *inner, const network *region, const regio
     TRY(copy_tables(inner, region));
     TRY(place_inputs(inner, region, places, &instead));
     TRY(place_outputs_there(inner, region, places, instead));
-    give_symbols(inner, region);
+    TRY(give_symbols(inner, region));
     return sym_pool_status(&inner->view.symbols, inner->planner->diag);
 }
 

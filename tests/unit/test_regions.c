@@ -372,6 +372,13 @@ static void symbols_of_regions_are_checked(void **state) {
                                "output \"0\" = %y\n") SAME
                    "%y: f32[2] = cond(%c, %x) {regions=[0,1]}\noutput \"output.0\" = %y\n",
                    INSITU_ARG, "uses the symbol 'n'");
+    expect_refusal(
+        "network\nsymbol n: int in 0..9\ninput \"n\" = number i64 n\ninput \"m\" = %m: i64[]\n"
+        "input \"c\" = %c: bool[]\n" REGION("symbol n: int in 0..9\ninput \"m\" = %m: i64[]\n"
+                                            "item(%m) {symbol=n} @\"item\"\noutput \"0\" = %m\n")
+            REGION("input \"m\" = %m: i64[]\noutput \"0\" = %m\n") "%y: i64[] = cond(%c, %m) {regions=[0,1]}\noutput "
+                                                                   "\"output.0\" = %y\n",
+        INSITU_ARG, "has a value outside");
     expect_refusal("network\nsymbol n: int in 2..9\ninput \"n\" = number i64 n\n"
                    "input \"x\" = %x: f32[2]\ninput \"c\" = %c: bool[]\n" REGION(
                        "symbol n: int in 2..4\ninput \"x\" = %x: f32[2]\noutput \"0\" = %x\n") SAME
