@@ -15,6 +15,8 @@ enum {
     MAX_NODES = 1 << 22, /* nodes of a graph, layers of a network, steps of a plan */
     MAX_VALUES = 1 << 24,
     MAX_SYMBOL_BINDINGS = 16, /* evaluated tables kept by a context */
+    MAX_RESULTS = 64,         /* of a layer */
+    MAX_REGION_DEPTH = 16,    /* control flow inside control flow */
     MAX_NAME = 4096           /* bytes of a name in a file */
 };
 

@@ -31,7 +31,7 @@ typedef struct layer_build {
     insitu_network *network;
     layer_draft draft;
     const char *function; /* the public one */
-    insitu_value *out[MAX_RESULTS];
+    insitu_value *out[MAX_OWN_RESULTS];
     insitu_diag *diag;
     insitu_status status; /* of the first thing that went wrong */
     tensor_id *operands;

@@ -129,7 +129,7 @@ insitu_status insitu_network_layer_at(const insitu_network *network, int32_t ind
     insitu_network_layer found = {.kind = layer_info_of(layer->kind)->name,
                                   .operand_count = (int32_t)layer->operand_count,
                                   .result_count = (int32_t)layer->result_count};
-    _Static_assert((int)MAX_RESULTS <= (int)COUNT_OF(found.results), "a layer has more results than are told");
+    _Static_assert((int)MAX_OWN_RESULTS <= (int)COUNT_OF(found.results), "a layer has more results than are told");
     for (uint32_t i = 0; i < layer->result_count; i++) found.results[i] = value_of(layer->results[i]);
     public_copy(info, info->struct_size, &found, sizeof(found));
     return INSITU_OK;

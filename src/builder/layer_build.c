@@ -33,7 +33,7 @@ void build_open(layer_build *build, insitu_network *network, layer_kind kind, co
     build->out[0] = out_first;
     build->out[1] = out_second;
     bool is_missing = !network;
-    for (uint32_t i = 0; i < MAX_RESULTS; i++) {
+    for (uint32_t i = 0; i < MAX_OWN_RESULTS; i++) {
         if (build->out[i]) *build->out[i] = insitu_no_value();
         is_missing = is_missing || (i < layer_info_of(kind)->results && !build->out[i]);
     }

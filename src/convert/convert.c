@@ -21,6 +21,13 @@ static const conversion conversions[SCHEMA_COUNT] = {
 };
 /* clang-format on */
 
+/* Operators that take subgraphs, and so have no schema. */
+static const struct {
+    const char *target;
+    conversion conversion;
+} control_operators[] = {{"higher_order.cond", {true, convert_cond, 0}},
+                         {"higher_order.while_loop", {true, convert_while, 0}}};
+
 typedef struct refusal { /* an operator that is not supported, or not with such arguments */
     const char *target, *reason;
     const char *name, *source; /* of the first such node */
@@ -206,10 +213,18 @@ static insitu_status convert_refused(converter *c, refusals *refusals) {
     return stand_in(c);
 }
 
+/* NULL: it has no row. */
+static const conversion *conversion_of(const graph_node *node) {
+    if (node->schema) return &conversions[schema_number(node->schema)];
+    for (size_t i = 0; i < COUNT_OF(control_operators); i++)
+        if (strcmp(node->target, control_operators[i].target) == 0) return &control_operators[i].conversion;
+    return NULL;
+}
+
 static insitu_status convert_node(converter *c, refusals *refusals) {
     if (strcmp(c->node->target, REFUSED_TARGET) == 0) return convert_refused(c, refusals);
     if (is_symbolic(c, c->node)) return INSITU_OK;
-    const conversion *row = c->node->schema ? &conversions[schema_number(c->node->schema)] : NULL;
+    const conversion *row = conversion_of(c->node);
     uint32_t first_tensor = c->network->tensor_count;
     c->reason[0] = 0;
     insitu_status status = INSITU_UNSUPPORTED;
@@ -224,13 +239,13 @@ static insitu_status convert_node(converter *c, refusals *refusals) {
     return stand_in(c);
 }
 
-static insitu_status convert_nodes(converter *c, refusals *refusals) {
+insitu_status convert_nodes(converter *c) {
     for (uint32_t i = 0; i < c->graph->order_count; i++) {
         c->node = graph_node_of(c->graph, c->graph->order[i]);
-        TRY(convert_node(c, refusals));
+        TRY(convert_node(c, c->refusals));
         arena_release(&c->scratch);
     }
-    return report_refusals(refusals, c->diag);
+    return INSITU_OK;
 }
 
 static void mark_symbols(converter *c, sym expression) {
@@ -248,19 +263,45 @@ static void mark_given(converter *c) {
     }
 }
 
-static insitu_status convert_graph(converter *c, refusals *refusals) {
+/* Tables of the graph's values and symbols. */
+static insitu_status begin_graph(converter *c) {
+    refusals *refusals = c->refusals;
     TRY(arena_array(&refusals->arena, c->graph->value_count, sizeof(tensor_id), &c->tensors));
     for (uint32_t i = 0; i < c->graph->value_count; i++) c->tensors[i] = NO_TENSOR;
     TRY(arena_array(&refusals->arena, c->pool->symbol_count, sizeof(counted_mask), &c->counted));
     for (uint32_t i = 0; i < c->pool->symbol_count; i++) c->counted[i] = (counted_mask){NO_TENSOR, NO_TENSOR};
     TRY(arena_array(&refusals->arena, c->pool->symbol_count, sizeof(bool), &c->read));
-    mark_given(c);
+    c->symbol_count = c->pool->symbol_count;
     TRY(arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->inputs));
-    TRY(arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->states));
+    return arena_array(&refusals->arena, c->graph->input_count, sizeof(uint32_t), &c->states);
+}
+
+static insitu_status convert_graph(converter *c) {
+    TRY(begin_graph(c));
+    mark_given(c);
     TRY(convert_inputs(c));
-    TRY(convert_nodes(c, refusals));
+    TRY(convert_nodes(c));
+    TRY(report_refusals(c->refusals, c->diag));
     TRY(convert_outputs(c));
     return sym_pool_status(c->pool, c->diag);
+}
+
+insitu_status convert_subgraph(converter *outer, const graph *graph, network *region, region_fn body, void *user) {
+    converter c = {.graph = graph,
+                   .network = region,
+                   .pool = &region->symbols,
+                   .node = outer->node,
+                   .refusals = outer->refusals,
+                   .strict_bounds = outer->strict_bounds,
+                   .diag = outer->diag};
+    sym_pool_release(&region->symbols);
+    TRY(sym_pool_clone(outer->pool, &region->symbols));
+    TRY(begin_graph(&c));
+    memcpy(c.read, outer->read, outer->symbol_count * sizeof *c.read);
+    arena_init(&c.scratch);
+    insitu_status status = body(&c, user);
+    arena_release(&c.scratch);
+    return status == INSITU_OK ? sym_pool_status(c.pool, c.diag) : status;
 }
 
 insitu_status network_convert(const graph *graph, bool strict_bounds, network **out_network, insitu_diag *diag) {
@@ -276,8 +317,9 @@ insitu_status network_convert(const graph *graph, bool strict_bounds, network **
     refusals refusals = {0};
     arena_init(&refusals.arena);
     arena_init(&c.scratch);
+    c.refusals = &refusals;
     insitu_status status = sym_pool_clone(graph->symbols, &converted->symbols);
-    if (status == INSITU_OK) status = convert_graph(&c, &refusals);
+    if (status == INSITU_OK) status = convert_graph(&c);
     arena_release(&refusals.arena);
     arena_release(&c.scratch);
     if (status != INSITU_OK) {

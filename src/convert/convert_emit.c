@@ -13,13 +13,14 @@ static insitu_status check_complex(converter *c, const layer_draft *draft, const
 
 insitu_status emit(converter *c, const layer_draft *draft, const tensor_id *operands, uint32_t operand_count,
                    tensor_id *out_results) {
-    tensor_id results[MAX_RESULTS]; /* out_results may be operands */
+    tensor_id results[MAX_RESULTS] = {NO_TENSOR, NO_TENSOR}; /* out_results may be operands */
     TRY(check_complex(c, draft, operands, operand_count));
     insitu_diag inner;
     insitu_diag_init(&inner);
     insitu_status status =
         network_add_layer(c->network, draft, operands, operand_count, c->node->name, c->node->source, results, &inner);
-    for (uint32_t i = 0; i < layer_info_of(draft->kind)->results; i++) out_results[i] = results[i];
+    for (uint32_t i = 0; i < layer_result_count(c->network, draft->kind, draft->attrs); i++)
+        out_results[i] = results[i];
     if (status == INSITU_ARG) {
         status = convert_unsupported(c, "%.240s", inner.message);
     } else if (status != INSITU_OK) {

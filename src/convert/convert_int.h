@@ -18,16 +18,27 @@ typedef struct converter {
     tensor_id *tensors;    /* of each value of the graph; NO_TENSOR: none yet */
     counted_mask *counted; /* of each symbol of the graph */
     bool *read;            /* each symbol of the graph: an input or an item gives it */
+    uint32_t symbol_count; /* of the graph: rows of counted and read */
     uint32_t *inputs;      /* network input of each graph input; NONE */
     uint32_t *states;      /* network state of each graph input; NONE */
     const graph_node *node;
-    int32_t param; /* of the node's row of operators.def */
+    int32_t param;             /* of the node's row of operators.def */
+    struct refusals *refusals; /* of all graphs */
     bool strict_bounds;
     arena scratch;    /* emptied after each node */
     char reason[256]; /* of the last UNSUPPORTED; "" where the operator as such is */
     insitu_diag *diag;
 } converter;
 typedef insitu_status (*convert_fn)(converter *c);
+
+/* Has the region filled by a converter of the subgraph (convert.c), whose expressions are those of the graph around it. */
+typedef insitu_status (*region_fn)(converter *inner, void *user);
+MUST_CHECK insitu_status convert_subgraph(converter *outer, const graph *graph, network *region, region_fn body,
+                                          void *user);
+MUST_CHECK insitu_status convert_nodes(converter *c);
+/* Of the operators that have no schema, and so no row of operators.def (convert_region.c). */
+MUST_CHECK insitu_status convert_cond(converter *c);
+MUST_CHECK insitu_status convert_while(converter *c);
 
 /* ---- errors ---- */
 /* "aten.view.default (model.py:41): ..." */

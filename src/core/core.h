@@ -123,6 +123,8 @@ uint32_t sym_unknown(const sym_pool *pool, sym size, const bool *known);
 bool sym_solve(const sym_pool *pool, sym size, uint32_t symbol, int64_t target, sym_value *values, bool *known);
 /* The expression with by in the symbol's place. */
 sym sym_replace(sym_pool *pool, sym a, uint32_t symbol, sym by);
+/* The same expression in another pool; by[symbol]: what stands for each symbol of from there. */
+sym sym_move(sym_pool *to, const sym_pool *from, sym a, const sym *by);
 /* The first part of an expression that has no value whatever the symbols are: a division by 0, an overflow. */
 bool sym_find_fault(const sym_pool *pool, sym a, sym *out_part);
 /* The name of a symbol in an expression's text: an identifier that is no word of it, such as "max". */
@@ -200,7 +202,8 @@ enum layer_traits {
     TRAIT_MOVE = 1 << 10,       /* elements are moved and not looked at, so that any dtype will do */
     TRAIT_CARRY = 1 << 11,      /* no view, and the first result's elements are the first operand's, or all operands' */
     TRAIT_SUBSET = 1 << 12,     /* a view of some of the elements */
-    TRAIT_REPEAT = 1 << 13      /* a view that shows elements several times */
+    TRAIT_REPEAT = 1 << 13,     /* a view that shows elements several times */
+    TRAIT_REGIONS = 1 << 14     /* runs networks of its own: the plan has no such step, but theirs */
 };
 typedef enum op_kind {
 #define OP(id, name, group) OP_##id,
@@ -245,7 +248,7 @@ typedef struct attr_row {
 typedef struct layer_info {
     const char *name;
     uint32_t min_operands, max_operands; /* max NONE: any number */
-    uint32_t results;
+    uint32_t results;                    /* NONE: as many as its regions give */
     uint32_t traits;
     const attr_row *attrs; /* attr_count rows, sorted by attribute name */
     uint32_t attr_count;
@@ -256,8 +259,8 @@ typedef struct layer_info {
     uint32_t counted;  /* operand that has as many elements as an update writes */
 } layer_info;
 /* Widths of arrays on the stack, counted from the tables: members are one byte longer than what they count. */
-union widest_results {
-#define LAYER(id, name, min_operands, max_operands, results, ...) char id[1 + (results)];
+union widest_results { /* of layers without regions */
+#define LAYER(id, name, min_operands, max_operands, results, ...) char id[1 + ((results) == NONE ? 0 : (results))];
 #include "core/layers.def"
 #undef LAYER
 };
@@ -284,8 +287,8 @@ union most_lists {
 #undef OPTIONAL
 #undef ATTR
 };
-enum { /* of any layer */
-       MAX_RESULTS = sizeof(union widest_results) - 1,
+enum {                                                     /* of any layer */
+       MAX_OWN_RESULTS = sizeof(union widest_results) - 1, /* of one without regions */
        MAX_LAYER_ATTRS = sizeof(union widest_attrs) - 1,
        MAX_LAYER_LISTS = sizeof(union most_lists) - 1 /* attributes that are lists */
 };

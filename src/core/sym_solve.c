@@ -97,3 +97,16 @@ sym sym_replace(sym_pool *pool, sym a, uint32_t symbol, sym by) {
     for (uint32_t i = 0; i < count; i++) args[i] = sym_replace(pool, sym_arg(pool, a, i), symbol, by);
     return sym_make(pool, sym_op_of(pool, a), args, count);
 }
+
+sym sym_move(sym_pool *to, const sym_pool *from, sym a, const sym *by) {
+    const sym_node *node = node_of(from, a);
+    if (node->op == SYM_SYMBOL) return by[node->i];
+    if (node->op == SYM_CONST) return sym_of_value(to, sym_value_of(from, a));
+    sym *args;
+    if (arena_array(&to->arena, node->arg_count, sizeof(sym), &args) != INSITU_OK) {
+        to->failed = true;
+        return a;
+    }
+    for (uint32_t i = 0; i < node->arg_count; i++) args[i] = sym_move(to, from, node->args[i], by);
+    return sym_make(to, (sym_op)node->op, args, node->arg_count);
+}

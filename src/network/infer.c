@@ -213,7 +213,8 @@ static bool has_constant_sizes(const infer_call *call) {
 
 /* What the kind's function found: tensors that can be, of sizes that can be expressed. */
 static insitu_status check_results(const infer_call *call) {
-    for (uint32_t i = 0; i < layer_info_of(call->kind)->results; i++) TRY(infer_bytes(call, i));
+    const uint32_t count = layer_result_count(call->network, call->kind, call->attrs);
+    for (uint32_t i = 0; i < count; i++) TRY(infer_bytes(call, i));
     if (!call->pool->too_large) return sym_pool_status(call->pool, call->diag);
     return infer_fail(call, has_constant_sizes(call) ? INSITU_SHAPE : INSITU_UNSUPPORTED,
                       "a size of it is too large a number, or too long an expression over symbols");
@@ -243,7 +244,8 @@ insitu_status network_infer(network *network, layer_kind kind, const tensor_id *
                        .attrs = attrs,
                        .results = out_results,
                        .diag = diag};
-    for (uint32_t i = 0; i < info->results; i++) out_results[i] = (inferred){.dtype = DTYPE_BOOL};
+    const uint32_t fixed = info->results == NONE ? 0 : info->results;
+    for (uint32_t i = 0; i < fixed; i++) out_results[i] = (inferred){.dtype = DTYPE_BOOL};
     if (info->max_operands == NONE && operand_count < info->min_operands)
         return infer_fail(&call, INSITU_ARG, "%u operands where at least %u were expected", operand_count,
                           info->min_operands);

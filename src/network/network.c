@@ -18,6 +18,7 @@ insitu_status network_create(network **out_network) {
 
 void network_destroy(network *network) {
     if (!network) return;
+    for (uint32_t i = 0; i < network->region_count; i++) network_destroy(network->regions[i]);
     sym_pool_release(&network->symbols);
     arena_release(&network->arena);
     memory_free(network);
@@ -213,12 +214,13 @@ insitu_status network_add_layer(network *network, const layer_draft *draft, cons
                                 uint32_t operand_count, const char *name, const char *source, tensor_id *out_results,
                                 insitu_diag *diag) {
     const layer_info *info = layer_info_of(draft->kind);
-    for (uint32_t i = 0; i < info->results; i++) out_results[i] = NO_TENSOR;
+    const uint32_t count = layer_result_count(network, draft->kind, draft->attrs);
+    for (uint32_t i = 0; i < count && i < MAX_RESULTS; i++) out_results[i] = NO_TENSOR;
     if (network->layer_count >= MAX_NODES) FAIL(diag, INSITU_UNSUPPORTED, "the network has over %d layers", MAX_NODES);
     inferred types[MAX_RESULTS];
     TRY(network_infer(network, draft->kind, operands, operand_count, draft->attrs, types, diag));
     if (!name[0]) name = info->name;
-    layer added = {.kind = draft->kind, .operand_count = operand_count, .result_count = info->results};
+    layer added = {.kind = draft->kind, .operand_count = operand_count, .result_count = count};
     TRY(network_copy_attrs(network, draft, &added.attrs));
     TRY(arena_string(&network->arena, name, strlen(name), &added.name));
     TRY(arena_string(&network->arena, source, strlen(source), &added.source));
@@ -226,12 +228,12 @@ insitu_status network_add_layer(network *network, const layer_draft *draft, cons
         TRY(arena_copy(&network->arena, operands, operand_count * sizeof(tensor_id), &added.operands));
     }
     layer_id id = {network->layer_count};
-    for (uint32_t i = 0; i < info->results; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         TRY(network_add_tensor(network, name, TENSOR_RESULT, types[i].dtype, &types[i].shape, i, &out_results[i]));
         network->tensors[out_results[i].index].producer = id;
     }
-    if (info->results) {
-        TRY(arena_copy(&network->arena, out_results, info->results * sizeof(tensor_id), &added.results));
+    if (count) {
+        TRY(arena_copy(&network->arena, out_results, count * sizeof(tensor_id), &added.results));
     }
     TRY(arena_grow(&network->arena, &network->layers, &network->layer_capacity, (size_t)network->layer_count + 1,
                    sizeof(layer)));

@@ -107,6 +107,8 @@ typedef struct network {
     uint32_t record_count, record_capacity;
     sym_assert *asserts;
     uint32_t assert_count, assert_capacity;
+    struct network **regions; /* networks that layers run (network_region.c); owned */
+    uint32_t region_count, region_capacity;
     map names;
     uint64_t identity; /* of the program that it is, unchanged; 0: it was built or changed by hand */
 } network;
@@ -144,6 +146,26 @@ static inline attr attr_of_list(const sym *items, uint32_t count) {
 attr layer_attr(const layer *layer, attr_id id);
 /* The same as a constant; the verifier guarantees that dims, axes, flags and the like are constants. */
 int64_t layer_attr_int(const network *network, const layer *layer, attr_id id);
+
+/* ---- regions (network_region.c) ---- */
+/* An empty region, at the end of the network's; it dies with the network. */
+MUST_CHECK insitu_status network_add_region(network *network, struct network **out_region);
+/* That region of a layer of a kind with TRAIT_REGIONS and such attributes; NULL: there is none. */
+struct network *network_region(const network *network, const attr *attrs, uint32_t which);
+uint32_t layer_result_count(const network *network, layer_kind kind, const attr *attrs);
+/* Each symbol: an item layer of the network itself gives it its value. out_read: symbols.symbol_count of them, false. */
+void network_find_read(const network *network, bool *out_read);
+/* What the symbols of a region are in the outer network: its symbols of the same name, save those that the region reads. */
+typedef struct region_symbols {
+    const sym_pool *inner;
+    sym_pool *outer;
+    sym *by; /* each symbol of the region; where is_inside, whoever moves expressions says */
+    bool *is_inside;
+} region_symbols;
+MUST_CHECK insitu_status region_symbols_find(const network *region, sym_pool *outer, arena *arena,
+                                             region_symbols *out_symbols);
+/* An expression of the region in the outer network; false if it uses a symbol that is the region's own. */
+bool region_sym_leave(const region_symbols *symbols, sym inside, sym *out);
 
 /* Shape and dtype of the results of a layer, from its operands and attributes (one shape function a kind). */
 typedef struct inferred {

@@ -4,8 +4,8 @@
 
 typedef struct parser {
     network *network;
-    const char *at; /* next character of the line's end at most */
-    uint32_t line;
+    const char *at;       /* next character of the line's end at most */
+    uint32_t line, depth; /* depth: of regions */
     insitu_diag *diag;
 } parser;
 
@@ -337,7 +337,7 @@ static insitu_status parse_results(parser *p, const char *names[MAX_RESULTS], in
     if (*p->at != '%') return INSITU_OK;
     do {
         tensor_type type;
-        if (*out_count == MAX_RESULTS) return expected(p, "no more results than a layer has");
+        if (*out_count == MAX_RESULTS) return expected(p, "fewer results");
         TRY(parse_name(p, &names[*out_count]));
         if (map_find(&p->network->names, names[*out_count]) != NONE) return expected(p, "a new name");
         TRY(need(p, ":"));
@@ -381,7 +381,8 @@ static insitu_status parse_layer(parser *p) {
         TRY(arena_string(&p->network->arena, p->at, size, &source));
         p->at += size;
     }
-    if (result_count != layer_info_of(kind)->results) return expected(p, "as many results as the layer has");
+    if (result_count != layer_result_count(p->network, kind, draft.attrs))
+        return expected(p, "as many results as the layer has");
     TRY(network_add_layer(p->network, &draft, operands, operand_count, names[0], source, results, p->diag));
     layer *added = network_layer_of(p->network, (layer_id){p->network->layer_count - 1});
     if (layer_name[0] || !result_count) added->name = layer_name;
@@ -396,6 +397,45 @@ static insitu_status parse_layer(parser *p) {
     return INSITU_OK;
 }
 
+static insitu_status parse_line(parser *p);
+
+/* The end of a line, and its comment. */
+static insitu_status finish_line(parser *p) {
+    skip_blanks(p);
+    if (*p->at == '#') p->at += strcspn(p->at, "\n");
+    if (*p->at && *p->at != '\n') return expected(p, "the end of the line");
+    if (*p->at) p->at++;
+    p->line++;
+    return INSITU_OK;
+}
+
+static bool is_blank(parser *p) {
+    skip_blanks(p);
+    return !*p->at || *p->at == '\n' || *p->at == '#';
+}
+
+/* region {
+ *   lines of its network
+ * } */
+static insitu_status parse_region(parser *p) {
+    network *outer = p->network;
+    bool is_closed = false;
+    TRY(need(p, "{"));
+    if (p->depth == MAX_REGION_DEPTH) return expected(p, "less nesting");
+    TRY(network_add_region(outer, &p->network));
+    p->depth++;
+    TRY(finish_line(p));
+    while (*p->at && !is_closed) {
+        is_closed = take(p, "}");
+        if (!is_closed && !is_blank(p)) TRY(parse_line(p));
+        if (!is_closed) TRY(finish_line(p));
+    }
+    if (!is_closed) return expected(p, "}");
+    p->network = outer;
+    p->depth--;
+    return INSITU_OK;
+}
+
 static insitu_status parse_line(parser *p) {
     static const struct {
         const char *word;
@@ -404,7 +444,7 @@ static insitu_status parse_line(parser *p) {
         {"symbol ", parse_symbol}, {"record ", parse_record},     {"input ", parse_input},
         {"state ", parse_state},   {"constant ", parse_constant}, {"buffer ", parse_buffer},
         {"assert ", parse_assert}, {"next ", parse_next},         {"mutation ", parse_mutation},
-        {"output ", parse_output}, {"identity ", parse_identity},
+        {"output ", parse_output}, {"identity ", parse_identity}, {"region ", parse_region},
     };
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         if (take(p, lines[i].word)) return lines[i].parse(p);
@@ -414,23 +454,12 @@ static insitu_status parse_line(parser *p) {
 
 static insitu_status parse_lines(parser *p) {
     bool begun = false;
-    for (p->line = 1; *p->at; p->line++) {
-        skip_blanks(p);
-        if (*p->at && *p->at != '\n' && *p->at != '#') {
-            if (!begun) {
-                TRY(need(p, "network"));
-                begun = true;
-            } else {
-                TRY(parse_line(p));
-            }
+    while (*p->at) {
+        if (!is_blank(p)) {
+            TRY(begun ? parse_line(p) : need(p, "network"));
+            begun = true;
         }
-        skip_blanks(p);
-        if (*p->at == '#') p->at += strcspn(p->at, "\n");
-        if (*p->at == '\n') {
-            p->at++;
-        } else if (*p->at) {
-            return expected(p, "the end of the line");
-        }
+        TRY(finish_line(p));
     }
     if (!begun) return expected(p, "network");
     return INSITU_OK;

@@ -1,8 +1,10 @@
 /* Network -> text, deterministic, in the order that network_parse reads: identity, symbols, records, inputs, states, constants,
- * buffers, assertions, layers, next values, mutations, outputs. */
+ * buffers, assertions, regions, layers, next values, mutations, outputs. */
 #include "network/network_int.h"
 
 #include <inttypes.h>
+
+static void print_lines(const network *network, text *out);
 
 static void print_string(const char *string, text *out) {
     text_add(out, "\"", 1);
@@ -172,6 +174,26 @@ static void print_layer(const network *network, const layer *layer, text *out) {
     text_printf(out, "\n");
 }
 
+/* region {
+ *   the lines of its network
+ * } */
+static void print_regions(const network *network, text *out) {
+    for (uint32_t i = 0; i < network->region_count; i++) {
+        text inner;
+        text_init(&inner);
+        print_lines(network->regions[i], &inner);
+        text_printf(out, "region {\n");
+        for (const char *line = inner.data; line && *line;) {
+            size_t size = strcspn(line, "\n") + 1;
+            text_printf(out, "  ");
+            text_add(out, line, size);
+            line += size;
+        }
+        text_printf(out, "}\n");
+        text_release(&inner);
+    }
+}
+
 static void print_results(const network *network, text *out) {
     for (uint32_t i = 0; i < network->state_count; i++) {
         if (network->states[i].next.index == NONE) continue;
@@ -205,16 +227,21 @@ static void print_results(const network *network, text *out) {
     }
 }
 
-insitu_status network_print(const network *network, text *out, insitu_diag *diag) {
-    text_printf(out, "network\n");
+static void print_lines(const network *network, text *out) {
     if (network->identity) text_printf(out, "identity %016" PRIx64 "\n", network->identity);
     print_symbols(network, out);
     print_records(network, out);
     print_inputs(network, out);
     print_stored(network, out);
+    print_regions(network, out);
     for (uint32_t i = 0; i < network->order_count; i++) {
         print_layer(network, network_layer_of(network, network->order[i]), out);
     }
     print_results(network, out);
+}
+
+insitu_status network_print(const network *network, text *out, insitu_diag *diag) {
+    text_printf(out, "network\n");
+    print_lines(network, out);
     return text_status(out, diag);
 }

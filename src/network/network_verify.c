@@ -1,5 +1,5 @@
 /* Checks a network: order of definition, arity, inference again, rows of inputs, states and constants, types of next
- * values and mutations. All faults are counted, the first few named. */
+ * values and mutations; its regions likewise, each of which one layer runs. All faults are counted, the first few named. */
 #include "network/network_int.h"
 
 typedef struct checker {
@@ -7,7 +7,7 @@ typedef struct checker {
     text faults;
     uint32_t count;
     arena scratch;
-    bitset defined, ordered;
+    bitset defined, ordered, run; /* run: the regions of layers so far */
 } checker;
 
 static void fault(checker *c, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -19,6 +19,8 @@ static void fault(checker *c, const char *format, ...) {
     text_vprintf(&c->faults, format, arguments);
     va_end(arguments);
 }
+
+static insitu_status check_inner(checker *c, network *region, uint32_t depth);
 
 static bool exists(const checker *c, tensor_id tensor) { return tensor.index < c->network->tensor_count; }
 
@@ -163,6 +165,19 @@ static void check_types(checker *c, const layer *layer) {
     }
 }
 
+/* A region that a layer runs is no other's. */
+static void check_layer_regions(checker *c, const layer *layer) {
+    const attr *regions = &layer->attrs[0];
+    for (uint32_t i = 0; regions->kind == ATTR_KIND_SYMS && i < regions->list.count; i++) {
+        int64_t index;
+        if (!sym_constant(&c->network->symbols, regions->list.items[i], &index) || index < 0 ||
+            index >= (int64_t)c->network->region_count)
+            continue; /* inference says so */
+        if (bitset_has(&c->run, (uint32_t)index)) fault(c, "%s: region %u is run twice", layer->name, (uint32_t)index);
+        bitset_add(&c->run, (uint32_t)index);
+    }
+}
+
 static void check_layer(checker *c, layer_id id) {
     if (id.index >= c->network->layer_count || bitset_has(&c->ordered, id.index)) {
         fault(c, "layer %u is absent or ordered twice", id.index);
@@ -170,7 +185,7 @@ static void check_layer(checker *c, layer_id id) {
     }
     bitset_add(&c->ordered, id.index);
     const layer *layer = network_layer_of(c->network, id);
-    bool sound = layer->result_count == layer_info_of(layer->kind)->results;
+    bool sound = layer->result_count == layer_result_count(c->network, layer->kind, layer->attrs);
     if (!sound) fault(c, "%s has %u results", layer->name, layer->result_count);
     for (uint32_t i = 0; i < layer->operand_count; i++) {
         if (is_defined(c, layer->operands[i])) continue;
@@ -189,6 +204,7 @@ static void check_layer(checker *c, layer_id id) {
         }
         bitset_add(&c->defined, layer->results[i].index);
     }
+    if (kind_has(layer->kind, TRAIT_REGIONS)) check_layer_regions(c, layer);
     if (sound) check_types(c, layer);
 }
 
@@ -229,7 +245,42 @@ static void check_ends(checker *c) {
     }
 }
 
-static insitu_status check_network(checker *c) {
+/* A region's symbols are the network's of the same name, of which it knows no more than the network does, or its own. */
+static insitu_status check_region_symbols(checker *c, const network *region) {
+    const sym_pool *outer = &c->network->symbols;
+    bool *read_outside, *read_inside;
+    TRY(arena_array(&c->scratch, outer->symbol_count + 1, sizeof(bool), &read_outside));
+    TRY(arena_array(&c->scratch, region->symbols.symbol_count + 1, sizeof(bool), &read_inside));
+    network_find_read(c->network, read_outside);
+    network_find_read(region, read_inside);
+    for (uint32_t i = 0; i < region->symbols.symbol_count; i++) {
+        const symbol *inside = &region->symbols.symbols[i];
+        uint32_t same = sym_find_symbol(outer, inside->name);
+        if (same == NONE) continue;
+        const symbol *outside = &outer->symbols[same];
+        if (inside->kind != outside->kind || inside->min > outside->min || inside->max < outside->max)
+            fault(c, "a region has another kind, or a smaller range, for symbol '%s'", inside->name);
+        if (read_inside[i] && read_outside[same])
+            fault(c, "symbol '%s' is read in a region and outside of it", inside->name);
+    }
+    return INSITU_OK;
+}
+
+static insitu_status check_regions(checker *c, uint32_t depth) {
+    if (c->network->region_count && depth == MAX_REGION_DEPTH) {
+        fault(c, "its regions are nested deeper than %d", MAX_REGION_DEPTH);
+        return INSITU_OK;
+    }
+    for (uint32_t i = 0; i < c->network->region_count; i++) {
+        TRY(check_region_symbols(c, c->network->regions[i]));
+        TRY(check_inner(c, c->network->regions[i], depth + 1));
+    }
+    return INSITU_OK;
+}
+
+static insitu_status check_network(checker *c, uint32_t depth) {
+    TRY(check_regions(c, depth));
+    TRY(bitset_create(&c->scratch, c->network->region_count, &c->run));
     TRY(bitset_create(&c->scratch, c->network->tensor_count, &c->defined));
     TRY(bitset_create(&c->scratch, c->network->layer_count, &c->ordered));
     check_rows(c);
@@ -238,11 +289,22 @@ static insitu_status check_network(checker *c) {
     return INSITU_OK;
 }
 
+/* Faults of a region are the network's. */
+static insitu_status check_inner(checker *c, network *region, uint32_t depth) {
+    checker inner = {.network = region, .faults = c->faults, .count = c->count};
+    arena_init(&inner.scratch);
+    insitu_status status = check_network(&inner, depth);
+    arena_release(&inner.scratch);
+    c->faults = inner.faults;
+    c->count = inner.count;
+    return status == INSITU_OK ? sym_pool_status(&region->symbols, NULL) : status;
+}
+
 insitu_status network_verify(network *network, insitu_diag *diag) {
     checker c = {.network = network};
     arena_init(&c.scratch);
     text_init(&c.faults);
-    insitu_status status = check_network(&c);
+    insitu_status status = check_network(&c, 0);
     if (status == INSITU_OK) status = text_status(&c.faults, diag);
     if (status == INSITU_OK) status = sym_pool_status(&network->symbols, diag);
     if (status == INSITU_OK && c.count) {

@@ -1,6 +1,6 @@
 /* Where the values of a network's symbols come from: the size of an input or a state that is the symbol itself, the size of
  * an input that gives it (2*h, s0 + h where s0 is known), an input that is a number, an item layer. One that is used must
- * have a source; what an item reads while the network runs is no size of what goes in. */
+ * have a source; a region's symbols are those of the network around it, or its own items give them. What an item reads while the network runs is no size of what goes in. */
 #include "network/network_int.h"
 
 typedef struct sources {
@@ -30,6 +30,13 @@ static void solve_sizes(const sources *sources) {
     }
 }
 
+static void find_items(const sources *sources) {
+    const network *network = sources->network;
+    for (uint32_t i = 0; i < network->layer_count; i++)
+        if (network->layers[i].kind == LAYER_ITEM)
+            add_source(sources, layer_attr(&network->layers[i], ATTR_SYMBOL).value);
+}
+
 static void find_sources(const sources *sources) {
     const network *network = sources->network;
     for (uint32_t i = 0; i < network->tensor_count; i++) {
@@ -40,9 +47,7 @@ static void find_sources(const sources *sources) {
     for (uint32_t i = 0; i < network->input_count; i++)
         if (network->inputs[i].is_scalar) add_source(sources, network->inputs[i].value);
     solve_sizes(sources);
-    for (uint32_t i = 0; i < network->layer_count; i++)
-        if (network->layers[i].kind == LAYER_ITEM)
-            add_source(sources, layer_attr(&network->layers[i], ATTR_SYMBOL).value);
+    find_items(sources);
 }
 
 bool network_reads_size(const network *network, sym size) {
@@ -93,13 +98,44 @@ static insitu_status check_uses(const sources *sources, insitu_diag *diag) {
     return INSITU_OK;
 }
 
-insitu_status network_check_symbols(const network *network, insitu_status fault, insitu_diag *diag) {
+/* What is known outside, and what the region reads, which must not be the same symbol. */
+static insitu_status enter_region(const sources *sources, const struct sources *outer, arena *scratch,
+                                  insitu_diag *diag) {
+    const sym_pool *pool = &sources->network->symbols;
+    bool *is_read;
+    TRY(arena_array(scratch, pool->symbol_count + 1, sizeof(bool), &is_read));
+    network_find_read(sources->network, is_read);
+    for (uint32_t i = 0; i < pool->symbol_count; i++) {
+        uint32_t same = sym_find_symbol(&outer->network->symbols, pool->symbols[i].name);
+        sources->known[i] = same != NONE && outer->known[same];
+        if (sources->known[i] && is_read[i])
+            FAIL(diag, sources->fault, "a region reads the symbol '%s', which has a value outside of it",
+                 pool->symbols[i].name);
+    }
+    find_items(sources);
+    return INSITU_OK;
+}
+
+/* outer: of the network around it; NULL. */
+static insitu_status check_network(const network *network, const sources *outer, insitu_status fault, arena *scratch,
+                                   uint32_t depth, insitu_diag *diag) {
     sources sources = {.network = network, .fault = fault};
+    if (depth > MAX_REGION_DEPTH) return INSITU_OK; /* the verifier says so */
+    TRY(arena_array(scratch, network->symbols.symbol_count + 1, sizeof(bool), &sources.known));
+    if (outer)
+        TRY(enter_region(&sources, outer, scratch, diag));
+    else
+        find_sources(&sources);
+    TRY(check_uses(&sources, diag));
+    for (uint32_t i = 0; i < network->region_count; i++)
+        TRY(check_network(network->regions[i], &sources, fault, scratch, depth + 1, diag));
+    return INSITU_OK;
+}
+
+insitu_status network_check_symbols(const network *network, insitu_status fault, insitu_diag *diag) {
     arena scratch;
     arena_init(&scratch);
-    insitu_status status = arena_array(&scratch, network->symbols.symbol_count, sizeof(bool), &sources.known);
-    if (status == INSITU_OK) find_sources(&sources);
-    if (status == INSITU_OK) status = check_uses(&sources, diag);
+    insitu_status status = check_network(network, NULL, fault, &scratch, 0, diag);
     arena_release(&scratch);
     return status;
 }

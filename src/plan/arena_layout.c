@@ -20,8 +20,7 @@ static bool has_stop_inside(const plan *plan, plan_group group) {
     for (uint32_t i = 0; i < plan->facts.stop_count; i++) {
         const plan_stop *stop = &plan->facts.stops[i];
         if (stop->kind == STOP_CHECKED) continue; /* nothing is done there */
-        if (stop->step < group.end &&
-            (stop->step > group.first || (stop->step == group.first && stop->kind == STOP_ITEM)))
+        if (stop->step < group.end && (stop->step > group.first || (stop->step == group.first && stop_is_host(stop))))
             return true;
     }
     return false;

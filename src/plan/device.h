@@ -121,8 +121,8 @@ struct device {
     /* True if a call from the calling thread would have the threads without which run goes wrong. It is asked before run;
      * a program that was prepared for one thread always has it. */
     bool (*has_threads)(const device *device, const void *prepared);
-    /* Runs the call's steps, which begin and end where a group does; an item step does nothing here, its value is the
-     * runtime's to read between runs. After a failed check no later step has written a state or an input. Allocates nothing.
+    /* Runs the call's steps, which begin and end where a group does; an item or a control step does nothing here, its value
+     * is the runtime's to read between runs. After a failed check no later step has written a state or an input. Allocates nothing.
      * May be called by several threads at once with different bases and workspaces, save that plan_patch must not run
      * meanwhile; bases may change when it returns. */
     insitu_status (*run)(const device *device, void *stream, const void *prepared, const device_call *call,

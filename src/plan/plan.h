@@ -40,8 +40,10 @@ typedef enum counter { /* counters.def */
 const char *counter_name(counter counter);
 
 typedef enum step_kind {
-    STEP_LAYER,      /* results = layer(operands) */
-    STEP_CHECK_INDEX /* operands[0]: integers that must lie in [0, extent), or [-extent, extent) if wrap; else BOUNDS */
+    STEP_LAYER,       /* results = layer(operands) */
+    STEP_CHECK_INDEX, /* operands[0]: integers that must lie in [0, extent), or [-extent, extent) if wrap; else BOUNDS */
+    STEP_COND, /* step n; operands[0], one bool: the steps [n + 1, middle) run, or if it is false [middle, end) */
+    STEP_LOOP  /* step n: the steps [n + 1, middle), and while operands[0] is then true [middle, end) and again */
 } step_kind;
 
 typedef struct plan_step {
@@ -50,6 +52,7 @@ typedef struct plan_step {
     const attr *attrs; /* as in layers: one for each attribute row of the kind */
     const plan_operand *results, *operands;
     uint32_t result_count, operand_count;
+    uint32_t middle, end;        /* COND, LOOP; the runtime goes on at end */
     sym extent;                  /* CHECK_INDEX */
     bool wrap;                   /* CHECK_INDEX */
     const char *name;            /* of the node that it came from */
@@ -138,6 +141,7 @@ typedef struct report_row { /* the in-place report */
 
 typedef enum undo_kind {               /* bytes of a state that a write replaces */
                          UNDO_WHOLE,   /* all of the result */
+                         UNDO_STORAGE, /* all of the memory that it lies in: inside a region, where it moves */
                          UNDO_ROWS,    /* what lies at the positions of the dims */
                          UNDO_ELEMENTS /* single elements: at the positions along dims[0], each at its own place else */
 } undo_kind;
@@ -145,7 +149,7 @@ typedef struct plan_write { /* a result that a step stores into a state */
     uint32_t step, result;
     undo_kind undo;
     uint32_t positions;      /* ROWS, ELEMENTS: the first operand of positions; there is one for each dim */
-    uint32_t dim_count;      /* 0: WHOLE */
+    uint32_t dim_count;      /* 0: WHOLE, STORAGE */
     uint32_t dims[MAX_RANK]; /* of the result */
     uint32_t save;           /* what it replaces is known, and can be saved, before this step */
 } plan_write;
@@ -154,19 +158,22 @@ typedef enum stop_kind {
     STOP_SEGMENT, /* a segment begins: what its sizes decide follows now */
     STOP_CHECKED, /* from here on the call can't fail */
     STOP_SAVE,    /* while a snapshot is open: what writes replace is saved */
-    STOP_ITEM     /* the step is an item: its element is read */
+    STOP_ITEM,    /* the step is an item: its element is read */
+    STOP_CONTROL  /* the step is a control step: its condition is read, and says what runs of the steps behind it */
 } stop_kind;
 typedef struct plan_stop { /* before the step, which may be the end */
     stop_kind kind;
     uint32_t step;
 } plan_stop;
+/* The step is the runtime's: no device runs it. */
+static inline bool stop_is_host(const plan_stop *stop) { return stop->kind == STOP_ITEM || stop->kind == STOP_CONTROL; }
 
 typedef struct plan_facts {
     uint32_t *ready; /* of each expression: 0 known before the call, n + 1 after item step n, NONE never */
     plan_write *writes;
     plan_stop *stops; /* steps rise; those of one step in the order of the enum */
     uint32_t ready_count, write_count, stop_count;
-    uint32_t last_check; /* the last step that can fail the call; NONE */
+    uint32_t last_check; /* the last step that can fail the call, of a loop that can its last; NONE */
 } plan_facts;
 
 typedef struct plan {
@@ -194,8 +201,13 @@ typedef struct plan {
 } plan;
 
 static inline bool step_is_item(const plan_step *step) { return step->kind == STEP_LAYER && step->layer == LAYER_ITEM; }
-/* A step that can fail the call. */
+static inline bool step_is_control(const plan_step *step) { return step->kind == STEP_COND || step->kind == STEP_LOOP; }
+/* The runtime acts there: no backend runs it. */
+static inline bool step_is_host(const plan_step *step) { return step_is_item(step) || step_is_control(step); }
+/* It can fail the call. */
 static inline bool step_is_check(const plan_step *step) { return step->kind == STEP_CHECK_INDEX || step_is_item(step); }
+/* Such a step that may run after this one (of a verified plan, or one that the planner has made); NONE. */
+uint32_t plan_check_after(const plan *plan, uint32_t step);
 uint32_t plan_segment_of(const plan *plan, uint32_t step); /* the segment that the step lies in */
 
 /* Bytes a call copies, of all states and written inputs; INT64_MAX if that depends on symbols. */

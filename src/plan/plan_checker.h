@@ -1,5 +1,5 @@
 /* plan, inside: what the plan verifier's files share. plan_verify_rows.c checks fields by themselves, plan_verify.c the tables,
- * plan_verify_steps.c the steps.
+ * plan_verify_steps.c the steps, plan_verify_control.c what control steps run.
  *
  * A check reports a fault (there may be many) and goes on; the functions that return bool tell whether what they looked at
  * may be followed. */
@@ -37,6 +37,8 @@ bool check_operand(plan_checker *checker, const plan_operand *operand, const cha
 void check_rows(plan_checker *checker);
 void check_fields(plan_checker *checker, const plan_struct *fields, const void *row);
 insitu_status check_steps(plan_checker *checker);
+/* Control steps, once the steps are good by themselves (plan_verify_control.c). */
+insitu_status check_control(plan_checker *checker);
 
 static inline const char *shown(const char *name) { return name ? name : "?"; }
 

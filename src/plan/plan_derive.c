@@ -42,6 +42,12 @@ static bool add_dim(const plan *plan, const plan_step *step, sym dim, plan_write
     return write->positions + write->dim_count <= step->operand_count;
 }
 
+/* Behind the steps that run as often as the outermost control step around the step says; step + 1 outside of all. */
+static uint32_t end_of_control(const plan *plan, uint32_t step) {
+    uint32_t end = plan->steps[step].end;
+    return step_is_control(&plan->steps[step]) && end > step && end <= plan->step_count ? end : step + 1;
+}
+
 /* An index update replaces the rows at its positions, a scatter its elements, any other step the whole of its result. */
 static bool has_positions(const plan *plan, const plan_step *step, plan_write *write) {
     if (step->kind != STEP_LAYER || write->result || !step->attrs) return false;
@@ -72,6 +78,14 @@ static uint32_t known_from(const plan *plan, const plan_facts *facts, const uint
     return known;
 }
 
+/* In a region, how often a write happens is not known: all that it may replace is saved before the outermost control step. */
+static void add_inside(const plan *plan, uint32_t control, plan_write write, plan_facts *facts) {
+    uint32_t placed = ready_of(plan, facts, plan->steps[write.step].results[write.result].type.offset);
+    write.undo = placed > control ? UNDO_STORAGE : UNDO_WHOLE;
+    write.save = control;
+    facts->writes[facts->write_count++] = write;
+}
+
 /* What a write replaces is saved as early as its place is known, or where the write before it is saved, so that a segment has
  * few stops, and kernels that run several steps have none inside. */
 static void add_write(const plan *plan, const uint32_t *writers, plan_write write, plan_facts *facts) {
@@ -92,15 +106,22 @@ static insitu_status find_writes(const plan *plan, arena *arena, plan_facts *fac
     for (uint32_t i = 0; i < plan->step_count; i++) count += plan->steps[i].result_count;
     TRY(arena_array(arena, plan->storage_count, sizeof(*writers), &writers));
     TRY(arena_array(arena, count, sizeof(*facts->writes), &facts->writes));
+    uint32_t control = 0,
+             end = 0; /* the step at hand, or the outermost control step around it, and behind what that runs */
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const plan_step *step = &plan->steps[i];
+        if (i >= end) control = i, end = end_of_control(plan, i);
         for (uint32_t r = 0; r < step->result_count; r++) {
+            const plan_write write = {.step = i, .result = r};
             uint32_t storage = step->results[r].storage;
-            if (storage < plan->storage_count && plan->storages[storage].kind == STORAGE_STATE)
-                add_write(plan, writers, (plan_write){.step = i, .result = r}, facts);
+            if (storage >= plan->storage_count || plan->storages[storage].kind != STORAGE_STATE) continue;
+            if (i == control)
+                add_write(plan, writers, write, facts);
+            else
+                add_inside(plan, control, write, facts);
         }
         for (uint32_t r = 0; r < step->result_count; r++)
-            if (step->results[r].storage < plan->storage_count) writers[step->results[r].storage] = i + 1;
+            if (step->results[r].storage < plan->storage_count) writers[step->results[r].storage] = end;
     }
     return INSITU_OK;
 }
@@ -111,13 +132,21 @@ static void add_stop(plan_facts *facts, stop_kind kind, uint32_t step) {
     facts->stops[facts->stop_count++] = (plan_stop){kind, step};
 }
 
+/* A check in a loop may fail after whatever the loop has written. */
+static uint32_t find_last_check(const plan *plan) {
+    uint32_t last = NONE;
+    for (uint32_t i = 0; i < plan->step_count; i++)
+        if (step_is_check(&plan->steps[i])) last = i;
+    for (uint32_t i = 0; last != NONE && i < last; i++)
+        if (plan->steps[i].kind == STEP_LOOP && end_of_control(plan, i) > last) return plan->steps[i].end - 1;
+    return last;
+}
+
 static insitu_status find_stops(const plan *plan, arena *arena, plan_facts *facts) {
     uint32_t segment = 0, write = 0;
     size_t most = (size_t)plan->segment_count + facts->write_count + plan->step_count + 1;
     TRY(arena_array(arena, most, sizeof(*facts->stops), &facts->stops));
-    facts->last_check = NONE;
-    for (uint32_t i = 0; i < plan->step_count; i++)
-        if (step_is_check(&plan->steps[i])) facts->last_check = i;
+    facts->last_check = find_last_check(plan);
     for (uint32_t i = 0; i <= plan->step_count; i++) {
         for (; segment < plan->segment_count && plan->segments[segment].first_step == i; segment++)
             add_stop(facts, STOP_SEGMENT, i);
@@ -126,6 +155,7 @@ static insitu_status find_stops(const plan *plan, arena *arena, plan_facts *fact
         while (write < facts->write_count && facts->writes[write].save == i) write++;
         if (saves) add_stop(facts, STOP_SAVE, i);
         if (i < plan->step_count && step_is_item(&plan->steps[i])) add_stop(facts, STOP_ITEM, i);
+        if (i < plan->step_count && step_is_control(&plan->steps[i])) add_stop(facts, STOP_CONTROL, i);
     }
     return INSITU_OK;
 }

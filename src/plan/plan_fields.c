@@ -31,7 +31,8 @@ static const char *storage_kind_name(uint32_t kind) {
 }
 
 static const char *step_kind_name(uint32_t kind) {
-    static const char *const names[] = {[STEP_LAYER] = "layer", [STEP_CHECK_INDEX] = "check_index"};
+    static const char *const names[] = {
+        [STEP_LAYER] = "layer", [STEP_CHECK_INDEX] = "check_index", [STEP_COND] = "cond", [STEP_LOOP] = "loop"};
     return look_up(names, COUNT_OF(names), kind);
 }
 

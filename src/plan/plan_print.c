@@ -131,7 +131,10 @@ static const char *storage_label(const plan *plan, const plan_storage *storage) 
 static void print_saves(const plan *plan, uint32_t step, text *out) {
     const char *before = "# an open snapshot saves what is replaced by step ";
     for (uint32_t i = 0; i < plan->facts.write_count; i++) {
-        static const char *const undo[] = {[UNDO_WHOLE] = "", [UNDO_ROWS] = " (rows)", [UNDO_ELEMENTS] = " (elements)"};
+        static const char *const undo[] = {[UNDO_WHOLE] = "",
+                                           [UNDO_STORAGE] = " (all memory)",
+                                           [UNDO_ROWS] = " (rows)",
+                                           [UNDO_ELEMENTS] = " (elements)"};
         const plan_write *write = &plan->facts.writes[i];
         if (write->save != step) continue;
         text_printf(out, "%s%u%s", before, write->step, undo[write->undo]);

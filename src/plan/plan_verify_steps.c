@@ -61,6 +61,14 @@ static void check_index_step(plan_checker *checker, const plan_step *step) {
         fault(checker, "an index check takes integers");
 }
 
+static void check_condition(plan_checker *checker, const plan_step *step) {
+    bool is_one = step->operand_count == 1 && step->result_count == 0;
+    const tensor_type *type = is_one ? &step->operands[0].type : NULL;
+    if (!is_one || type->shape.rank != 0 || type->dtype != DTYPE_BOOL)
+        fault(checker, "it has not one bool as its condition");
+    if (step->layer != (step->kind == STEP_COND ? LAYER_COND : LAYER_LOOP)) fault(checker, "it is of another layer");
+}
+
 /* The symbol's own row was checked; that it comes from this step is checked here. */
 static void check_item_step(plan_checker *checker, uint32_t index) {
     const plan *plan = checker->plan;
@@ -164,6 +172,8 @@ static bool check_parts(plan_checker *checker, const plan_step *step) {
     for (uint32_t i = 0; i < step->result_count; i++) check_operand(checker, &step->results[i], "a result");
     if (step->kind == STEP_LAYER)
         check_layer_step(checker, step);
+    else if (step_is_control(step))
+        check_condition(checker, step);
     else
         check_index_step(checker, step);
     for (uint32_t i = 0; i < step->operand_count; i++)
@@ -230,9 +240,10 @@ static insitu_status check_saves(plan_checker *checker) {
             uint32_t storage = step->results[r].storage;
             if (!outlives_call(&plan->storages[storage])) continue;
             if (first_saves[storage] != NONE && first_saves[storage] < i) continue;
+            const uint32_t check = plan_check_after(plan, i);
+            if (check == NONE) continue;
             fault_at(checker, "step %u '%s'", i, step->name);
-            fault(checker, "it writes a state or an input that is not saved, and step %u may still fail",
-                  checker->facts.last_check);
+            fault(checker, "it writes a state or an input that is not saved, and step %u may still fail", check);
         }
     }
     return INSITU_OK;
@@ -241,6 +252,7 @@ static insitu_status check_saves(plan_checker *checker) {
 insitu_status check_steps(plan_checker *checker) {
     const plan *plan = checker->plan;
     for (uint32_t i = 0; i < plan->step_count; i++) check_step(checker, i);
+    if (checker->fault_count == 0) TRY(check_control(checker));
     for (uint32_t i = 0; i < plan->restore_count; i++) check_restore(checker, i);
     return checker->fault_count ? INSITU_OK : check_saves(checker);
 }

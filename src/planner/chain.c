@@ -45,6 +45,7 @@ insitu_status chain_find(planner *planner, bitset *out_chain) {
             if (takes) TRY(push(planner, stack, &count, out_chain, layer->operands[0]));
             if (kind_has(layer->kind, TRAIT_PART))
                 TRY(push_part(planner, stack, &count, out_chain, layer->operands[1]));
+            if (layer->kind == LAYER_LOOP) TRY(push(planner, stack, &count, out_chain, layer->operands[made->index]));
             for (uint32_t k = 0; layer->kind == LAYER_CONCAT && k < layer->operand_count; k++)
                 TRY(push_part(planner, stack, &count, out_chain, layer->operands[k]));
         }

@@ -150,6 +150,20 @@ static bool may_store_over(const planner *planner, uint32_t node, const tensor_t
     return (copies || elementwise) && type_same_elements(read, written);
 }
 
+/* A region's plan knows which of its inputs its results replace. A loop carries a value in its operand's place if that is read
+ * as a value to be carried alone; in the place of another operand it carries none. */
+static bool may_replace(const planner *planner, uint32_t node, const read_of *read, const write_event *write) {
+    const plan_node *n = &planner->nodes[node];
+    if (n->kind != NODE_LAYER || write->root == NONE || !type_same_elements(read->region, write->region)) return false;
+    const layer *layer = planner_layer(planner, n->index);
+    if (!kind_has(layer->kind, TRAIT_REGIONS)) return false;
+    if (layer->kind == LAYER_COND) return true;
+    const uint32_t result = network_tensor_of(planner->network, (tensor_id){write->root})->index;
+    for (uint32_t i = layer->result_count; i < layer->operand_count; i++)
+        if (layer->operands[i].index == read->tensor && planner->layers[n->index].set_aside[i] == NONE) return false;
+    return layer->operands[result].index == read->tensor;
+}
+
 /* A layer that itself stores nothing where it is in the content of a value. */
 static bool stores_nothing(const planner *planner, uint32_t root) {
     if (planner->tensors[root].fixed) return true;
@@ -206,6 +220,7 @@ static insitu_status check_pair(planner *planner, uint32_t storage, const read_o
     *out_ok = true;
     if (order_is_before(&planner->order, reader, write->node)) return INSITU_OK;
     if (reader == write->node && may_store_over(planner, reader, read->region, write->region)) return INSITU_OK;
+    if (reader == write->node && may_replace(planner, reader, read, write)) return INSITU_OK;
     TRY(order_pair(planner, storage, read, reader, write, out_ok));
     if (!*out_ok) *out_conflict = (conflict){reader, read->tensor, write->node};
     return INSITU_OK;

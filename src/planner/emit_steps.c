@@ -1,12 +1,6 @@
 /* Emission: nodes in their final order -> steps of the plan, with the bytes that the counters count. */
 #include "planner/planner_int.h"
 
-typedef struct emitter {
-    planner *planner;
-    bool saves;                                           /* the node at hand stores before a late check */
-    uint32_t step_capacity, restore_capacity, check_step; /* check_step: the last check or item so far */
-} emitter;
-
 static sym zero(planner *planner) { return sym_int(planner->pool, 0); }
 
 /* Bytes of distinct elements: dimensions of stride 0 repeat. */
@@ -42,7 +36,7 @@ plan_step step_new(planner *planner, layer_kind layer, const char *name, const c
 }
 
 /* Appends the step: notes the storages' lifetimes and counts weights. */
-static insitu_status add_step(emitter *emitter, plan_step step) {
+insitu_status emit_step(emitter *emitter, plan_step step) {
     planner *planner = emitter->planner;
     plan *plan = planner->plan;
     bool gathers = kind_has(step.layer, TRAIT_INDEXED) && !kind_has(step.layer, TRAIT_UPDATE);
@@ -65,19 +59,18 @@ static insitu_status add_step(emitter *emitter, plan_step step) {
     return INSITU_OK;
 }
 
-static insitu_status add_save(emitter *emitter, const plan_step *step, uint32_t result) {
+insitu_status emit_save(emitter *emitter, const plan_step *step, uint32_t result) {
     plan *plan = emitter->planner->plan;
     undo undo;
     TRY(undo_make(emitter->planner, step, result, &undo));
     TRY(arena_grow(&plan->arena, &plan->restores, &emitter->restore_capacity, plan->restore_count + 1,
                    sizeof *plan->restores));
     plan->restores[plan->restore_count++] = (plan_restore){undo.restore, plan->step_count};
-    return add_step(emitter, undo.save);
+    return emit_step(emitter, undo.save);
 }
 
-/* Copies operands into the plan; the step is then complete, and follows the steps that save what it replaces. */
-static insitu_status finish_step(emitter *emitter, plan_step step, const plan_operand *results, uint32_t result_count,
-                                 const plan_operand *operands, uint32_t operand_count) {
+insitu_status emit_with(emitter *emitter, plan_step step, const plan_operand *results, uint32_t result_count,
+                        const plan_operand *operands, uint32_t operand_count) {
     planner *planner = emitter->planner;
     plan *plan = planner->plan;
     TRY(arena_copy(&plan->arena, results, result_count * sizeof *results, &step.results));
@@ -85,8 +78,8 @@ static insitu_status finish_step(emitter *emitter, plan_step step, const plan_op
     step.result_count = result_count;
     step.operand_count = operand_count;
     for (uint32_t i = 0; emitter->saves && i < result_count; i++)
-        if (is_written(planner, &results[i])) TRY(add_save(emitter, &step, i));
-    return add_step(emitter, step);
+        if (is_written(planner, &results[i])) TRY(emit_save(emitter, &step, i));
+    return emit_step(emitter, step);
 }
 
 /* A copy step; sizes may differ (reshape), then one side is viewed with the other's sizes where that is possible. */
@@ -113,7 +106,7 @@ static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_opera
                 sym_add(planner->pool, step.counters[COUNTER_STATE_COPIED], sym_int(planner->pool, held));
         }
     }
-    return finish_step(emitter, step, &target, 1, &source, 1);
+    return emit_with(emitter, step, &target, 1, &source, 1);
 }
 
 /* A tensor's place, or that of the copy which is read in its stead. */
@@ -123,7 +116,7 @@ static plan_operand place_of(planner *planner, tensor_id tensor, uint32_t aside)
     return lies_there ? copy : place; /* set_aside has found that it does */
 }
 
-static plan_operand operand_of(planner *planner, uint32_t layer, uint32_t operand) {
+plan_operand layer_operand_place(planner *planner, uint32_t layer, uint32_t operand) {
     return place_of(planner, planner_layer(planner, layer)->operands[operand],
                     planner->layers[layer].set_aside[operand]);
 }
@@ -144,7 +137,7 @@ static bool stores_copy(const planner *planner, const plan_operand *target, tens
 static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_operand *result) {
     planner *planner = emitter->planner;
     const layer *layer = planner_layer(planner, index);
-    plan_operand operand = operand_of(planner, index, 0);
+    plan_operand operand = layer_operand_place(planner, index, 0);
     bool stored = stores_copy(planner, result, layer->operands[0], &operand, planner->layers[index].set_aside[0]);
     bool aside =
         !is_written(planner, result) && is_written(planner, &operand) && kind_of(planner, result) != STORAGE_OUTPUT;
@@ -161,7 +154,7 @@ static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_ope
         if (planner->layers[index].in_part[i]) continue;
         if (!planner_part(planner, index, i, &result->type, &part.type))
             FAIL(planner->diag, INSITU_INTERNAL, "'%s' has no part %u", layer->name, i);
-        plan_operand source = operand_of(planner, index, i);
+        plan_operand source = layer_operand_place(planner, index, i);
         bool whole = layer->kind == LAYER_CONCAT || layer->assembles;
         bool copied = stores_copy(planner, result, layer->operands[i], &source, planner->layers[index].set_aside[i]);
         sym bytes = zero(planner);
@@ -217,7 +210,7 @@ static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const pla
     const layer *layer = planner_layer(planner, index);
     plan_operand *operands;
     TRY(arena_array(&planner->scratch, layer->operand_count + 1, sizeof *operands, &operands));
-    for (uint32_t i = 0; i < layer->operand_count; i++) operands[i] = operand_of(planner, index, i);
+    for (uint32_t i = 0; i < layer->operand_count; i++) operands[i] = layer_operand_place(planner, index, i);
     plan_step step = step_new(planner, layer->kind, layer->name, layer->source);
     TRY(copy_attrs(planner, layer, &step.attrs));
     bool update = kind_has(layer->kind, TRAIT_UPDATE);
@@ -235,7 +228,17 @@ static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const pla
         step.counters[COUNTER_STATE_MOVED] = sym_max(planner->pool, moved, zero(planner));
     }
     if (layer->kind == LAYER_ITEM) emitter->check_step = planner->plan->step_count;
-    return finish_step(emitter, step, results, layer->result_count, operands, layer->operand_count);
+    return emit_with(emitter, step, results, layer->result_count, operands, layer->operand_count);
+}
+
+insitu_status emit_layer_copy(emitter *emitter, uint32_t index, uint32_t operand, plan_operand target) {
+    planner *planner = emitter->planner;
+    const layer *layer = planner_layer(planner, index);
+    plan_operand source = layer_operand_place(planner, index, operand);
+    bool copied =
+        stores_copy(planner, &target, layer->operands[operand], &source, planner->layers[index].set_aside[operand]);
+    return emit_copy(emitter, target, source, layer->name, layer->source,
+                     copied ? layout_bytes(planner->pool, &target.type) : zero(planner), zero(planner));
 }
 
 static insitu_status emit_layer(emitter *emitter, uint32_t index) {
@@ -247,12 +250,9 @@ static insitu_status emit_layer(emitter *emitter, uint32_t index) {
     TRY(arena_array(&planner->scratch, layer->result_count + 1, sizeof *results, &results));
     for (uint32_t i = 0; i < layer->result_count; i++) results[i] = planner_place(planner, layer->results[i]);
     if (layer_is_copy(planner, index)) {
-        if (decided->takes_operand) return INSITU_OK;
-        plan_operand source = operand_of(planner, index, 0);
-        bool copied = stores_copy(planner, &results[0], layer->operands[0], &source, decided->set_aside[0]);
-        return emit_copy(emitter, results[0], source, layer->name, layer->source,
-                         copied ? layout_bytes(planner->pool, &results[0].type) : zero(planner), zero(planner));
+        return decided->takes_operand ? INSITU_OK : emit_layer_copy(emitter, index, 0, results[0]);
     }
+    if (kind_has(layer->kind, TRAIT_REGIONS)) return emit_control(emitter, index, results);
     if (layer->kind == LAYER_CONCAT) return emit_parts(emitter, index, &results[0], 0);
     if (kind_has(layer->kind, TRAIT_UPDATE) && !decided->takes_operand) TRY(emit_whole(emitter, index, &results[0]));
     if (kind_has(layer->kind, TRAIT_PART)) return emit_parts(emitter, index, &results[0], 1);
@@ -284,7 +284,7 @@ static insitu_status emit_check(emitter *emitter, const plan_node *node) {
         step.extent = network_tensor_of(planner->network, layer->operands[0])->shape.sizes[indexed[i].dim];
         step.wrap = indexed[i].wrap;
         emitter->check_step = planner->plan->step_count;
-        TRY(finish_step(emitter, step, NULL, 0, &operand, 1));
+        TRY(emit_with(emitter, step, NULL, 0, &operand, 1));
     }
     return INSITU_OK;
 }
@@ -317,6 +317,7 @@ insitu_status emit_steps(planner *planner) {
     for (uint32_t i = 0; i < count; i++) {
         const plan_node *node = &planner->nodes[nodes[i]];
         emitter.saves = node->saves;
+        emitter.saves_own = node->saves_own;
         if (node->kind == NODE_LAYER) TRY(emit_layer(&emitter, node->index));
         if (node->kind == NODE_CHECK) TRY(emit_check(&emitter, node));
         if (node->kind == NODE_COPY && planner->copies[node->index]->active)

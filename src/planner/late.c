@@ -6,6 +6,10 @@
  *     %n = binary(%pos) {op=add, scalar=1}      next "pos" = %n, in place
  *     %r = index_update(%cache, %x, %n)         its position is checked after pos has changed
  *
+ * A layer that runs regions which check something is a check too, one that may itself store into states. What fails a region
+ * is undone by the plan around it, so a region saves nothing. A loop's checks stand where they may; those of a condition's
+ * branch come first where they can, and if all of them can, nothing has to be undone.
+ *
  * Such a check is put before every store that does not itself lead to it; the stores that do are marked: the bytes that
  * they replace are saved first, and restored if the check fails. */
 #include "planner/planner_int.h"
@@ -13,7 +17,10 @@
 static bool is_check(const planner *planner, uint32_t node) {
     const plan_node *n = &planner->nodes[node];
     if (n->kind == NODE_CHECK) return true;
-    return n->kind == NODE_LAYER && planner_layer(planner, n->index)->kind == LAYER_ITEM;
+    if (n->kind != NODE_LAYER) return false;
+    const layer *layer = planner_layer(planner, n->index);
+    return layer->kind == LAYER_ITEM ||
+           (kind_has(layer->kind, TRAIT_REGIONS) && layer_may_fail(planner->network, layer));
 }
 
 /* The nodes of the layers that will store into states. */
@@ -29,6 +36,7 @@ static insitu_status find_storing(planner *planner, bitset *out_nodes) {
 insitu_status late_find(planner *planner) {
     bool possible;
     bitset storing;
+    if (planner->options.region == REGION_CHECKS_ANYWHERE) return INSITU_OK;
     TRY(find_storing(planner, &storing));
     for (uint32_t node = 0; node < planner->order.node_count; node++) {
         if (!is_check(planner, node)) continue;
@@ -45,13 +53,15 @@ static insitu_status guard(planner *planner, uint32_t writer) {
         bool possible;
         if (!planner->nodes[node].late) continue;
         TRY(order_add(&planner->order, node, writer, &possible));
-        if (!possible) planner->nodes[writer].saves = true;
+        if (!possible && node == writer) planner->nodes[writer].saves_own = true;
+        if (!possible && node != writer) planner->nodes[writer].saves = true;
     }
     return INSITU_OK;
 }
 
 insitu_status late_order(planner *planner) {
-    for (uint32_t i = 0; planner->has_late && i < planner->plan->storage_count; i++)
+    const bool is_region = planner->options.region != REGION_NONE;
+    for (uint32_t i = 0; planner->has_late && !is_region && i < planner->plan->storage_count; i++)
         if (planner->storages[i].written) TRY(conflicts_visit_writers(planner, i, guard));
     return INSITU_OK;
 }

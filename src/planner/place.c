@@ -10,6 +10,8 @@ enum { MAX_PULL_DEPTH = 2000 }; /* chains beyond this are copied once */
 
 static insitu_status pull(planner *planner, uint32_t layer, const plan_operand *place, uint32_t depth, bool *out_ok,
                           conflict *out_conflict);
+static insitu_status place_at_depth(planner *planner, tensor_id tensor, const plan_operand *target, uint32_t depth,
+                                    bool *out_done, conflict *out_conflict);
 
 /* The root's layout that puts the tensor at the wanted place. */
 static bool find_root_layout(planner *planner, tensor_id tensor, tensor_type *layout) {
@@ -65,6 +67,23 @@ static void restore_types(planner *planner, uint32_t root) {
         if (planner->tensors[t].storage == NONE) planner->tensors[t].type = planner->tensors[t].unplaced;
 }
 
+/* What a loop begins with is made where the loop carries it, if no old value has to be set aside for that. */
+static insitu_status pull_carried(planner *planner, tensor_id carried, const plan_operand *place, uint32_t depth) {
+    conflict ignored;
+    bool done;
+    if (planner->options.no_inplace || planner_is_spent(planner)) return INSITU_OK;
+    if (planner_tensor(planner, carried)->repeats) return INSITU_OK;
+    const set_asides before = planner_set_asides(planner);
+    plan_mark mark = planner_mark(planner);
+    TRY(place_at_depth(planner, carried, place, depth + 1, &done, &ignored));
+    if (done) TRY(place_settle(planner, place->storage, &done, &ignored));
+    if (done) done = planner_set_aside_since(planner, before) == 0;
+    if (done) return INSITU_OK;
+    planner_undo(planner, mark);
+    restore_types(planner, planner_tensor(planner, carried)->root.index);
+    return INSITU_OK;
+}
+
 static insitu_status place_root(planner *planner, uint32_t root, uint32_t storage, const tensor_type *layout,
                                 uint32_t depth, bool *out_ok, conflict *out_conflict) {
     uint32_t index = planner->network->tensors[root].producer.index;
@@ -80,6 +99,8 @@ static insitu_status place_root(planner *planner, uint32_t root, uint32_t storag
     TRY(place_settle(planner, storage, out_ok, out_conflict));
     plan_operand place = {storage, *layout};
     if (*out_ok) TRY(pull(planner, index, &place, depth, out_ok, out_conflict));
+    if (*out_ok && layer->kind == LAYER_LOOP)
+        TRY(pull_carried(planner, layer->operands[planner->network->tensors[root].index], &place, depth));
     return INSITU_OK;
 }
 

@@ -402,7 +402,8 @@ static void name_aliases(planner *planner) {
 static insitu_status add_asserts(planner *planner) {
     const network *network = planner->network;
     plan *plan = planner->plan;
-    TRY(arena_array(&plan->arena, network->assert_count + 1, sizeof *plan->asserts, &plan->asserts));
+    planner->assert_capacity = network->assert_count + 1;
+    TRY(arena_array(&plan->arena, planner->assert_capacity, sizeof *plan->asserts, &plan->asserts));
     plan->assert_count = network->assert_count;
     for (uint32_t i = 0; i < network->assert_count; i++) {
         sym_assert *assertion = &plan->asserts[i];
@@ -432,7 +433,7 @@ static insitu_status build(planner *planner) {
     uint32_t capacity = 2 * network->tensor_count + network->record_count + 2 * network->state_count +
                         network->mutation_count + network->input_count + network->output_count + network->layer_count +
                         8;
-    planner->storage_capacity = capacity;
+    planner->storage_capacity = planner->plan_storage_capacity = capacity; /* more only where regions are emitted */
     TRY(arena_array(&plan->arena, capacity, sizeof *plan->storages, &plan->storages));
     TRY(arena_array(&planner->scratch, capacity, sizeof *planner->storages, &planner->storages));
     TRY(arena_array(&planner->scratch, network->tensor_count + 1, sizeof *planner->tensors, &planner->tensors));
@@ -466,9 +467,9 @@ static insitu_status build(planner *planner) {
     TRY(place_outputs(planner));
     TRY(place_rest(planner));
     TRY(late_order(planner));
+    TRY(add_asserts(planner));
     TRY(emit_steps(planner));
     name_aliases(planner);
-    TRY(add_asserts(planner));
     TRY(report_build(planner));
     TRY(copy_step_names(plan));
     TRY(compact_storages(planner));
@@ -497,7 +498,7 @@ insitu_status plan_network(network *network, const plan_options *options, plan *
     options->search->spent += options->search->last;
     options->search->is_cut |= planner.is_cut;
     arena_release(&planner.scratch);
-    if (status == INSITU_OK) status = plan_verify(plan, diag);
+    if (status == INSITU_OK && !options->region) status = plan_verify(plan, diag); /* else with the plan around it */
     if (status == INSITU_OK)
         *out_plan = plan;
     else

@@ -40,7 +40,9 @@ insitu_status planner_add_storage(planner *planner, storage_kind kind, uint32_t 
                                   uint32_t *out_storage) {
     plan *plan = planner->plan;
     uint32_t count = plan->storage_count;
-    if (count == planner->storage_capacity) FAIL(planner->diag, INSITU_INTERNAL, "too many storages");
+    TRY(arena_grow(&plan->arena, &plan->storages, &planner->plan_storage_capacity, count + 1, sizeof *plan->storages));
+    TRY(arena_grow(&planner->scratch, &planner->storages, &planner->storage_capacity, count + 1,
+                   sizeof *planner->storages));
     plan->storages[count] = (plan_storage){.kind = kind, .index = index, .bytes = bytes, .last_step = NONE};
     planner->storages[count] = (storage_plan){.members = NONE, .roots = NONE, .touched = NONE, .checked = NONE};
     plan->storage_count++;

@@ -12,8 +12,14 @@ typedef struct plan_search {
     bool is_cut;                /* something was not tried for it */
 } plan_search;
 plan_search plan_search_for(const network *network);
+typedef enum region_rule { /* steps that another plan's control step runs, which undoes what they have written */
+                           REGION_NONE,
+                           REGION_CHECKS_FIRST, /* but checks come before writes where they can */
+                           REGION_CHECKS_ANYWHERE
+} region_rule;
 typedef struct plan_options {
-    bool no_inplace;     /* every update copies */
+    bool no_inplace; /* every update copies */
+    region_rule region;
     uint32_t order;      /* in which the states' new values are placed: less than plan_order_count; 0: by bytes */
     plan_search *search; /* shared by several plans */
 } plan_options;

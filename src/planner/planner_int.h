@@ -141,6 +141,7 @@ typedef struct plan_node {
     uint32_t key;     /* where it stands if nothing forbids it */
     bool late;  /* a check, or an item layer: it needs a value that a state is given, so it can't precede all writes */
     bool saves; /* it stores into a state before a late check: the bytes are saved first */
+    bool saves_own; /* the same where it is itself that check */
 } plan_node;
 
 typedef struct final_value { /* a state tensor (or mutated input) and its value when the call ends */
@@ -205,7 +206,7 @@ typedef struct planner {
     uint32_t *use_start; /* uses of tensor t: uses[use_start[t]] .. uses[use_start[t + 1]] */
     use *uses;
     storage_plan *storages; /* beside plan->storages */
-    uint32_t storage_capacity, plan_storage_capacity;
+    uint32_t storage_capacity, plan_storage_capacity, assert_capacity;
     plan_node *nodes;
     uint32_t node_capacity;
     planned_copy **copies;
@@ -333,10 +334,43 @@ MUST_CHECK insitu_status conflicts_visit_writers(planner *planner, uint32_t stor
 MUST_CHECK insitu_status layout_held_bytes(planner *planner, const tensor_type *from, const tensor_type *to,
                                            int64_t *out_bytes);
 
-/* ---- emission (emit_steps.c, emit_save.c, segment.c, report.c, compact.c) ---- */
+/* ---- emission (emit_steps.c, emit_control.c, inner_plan.c, emit_save.c, segment.c, report.c, compact.c) ---- */
+typedef struct emitter {
+    planner *planner;
+    bool saves, saves_own;                                /* of the node at hand */
+    uint32_t step_capacity, restore_capacity, check_step; /* check_step: the last check or item so far */
+} emitter;
 MUST_CHECK insitu_status emit_steps(planner *planner);
 /* A step of a layer that has no operands yet and counts nothing. */
 plan_step step_new(planner *planner, layer_kind layer, const char *name, const char *source);
+/* Appends a step that is complete. */
+MUST_CHECK insitu_status emit_step(emitter *emitter, plan_step step);
+/* Copies operands into the plan; the step is then complete, and follows the steps that save what it replaces. */
+MUST_CHECK insitu_status emit_with(emitter *emitter, plan_step step, const plan_operand *results, uint32_t result_count,
+                                   const plan_operand *operands, uint32_t operand_count);
+/* A copy for a layer, whose bytes count as copied where it stores a value of the program into a state. */
+MUST_CHECK insitu_status emit_layer_copy(emitter *emitter, uint32_t layer, uint32_t operand, plan_operand target);
+/* A step that saves what the step's result is about to replace. */
+MUST_CHECK insitu_status emit_save(emitter *emitter, const plan_step *step, uint32_t result);
+/* Where a layer reads an operand. */
+plan_operand layer_operand_place(planner *planner, uint32_t layer, uint32_t operand);
+/* emit_control.c: a layer that runs regions, and whether these can fail a call. */
+MUST_CHECK insitu_status emit_control(emitter *emitter, uint32_t layer, const plan_operand *results);
+bool layer_may_fail(const network *network, const layer *layer);
+/* Its memory is needed in these steps as well. */
+void storage_keep(planner *planner, uint32_t storage, uint32_t first, uint32_t last);
+/* inner_plan.c: the plan of a region, with its inputs and outputs at these places of the plan. */
+typedef struct region_places {
+    const plan_operand *inputs, *outputs;
+} region_places;
+typedef struct inner_plan inner_plan;
+/* *out_inner is to be destroyed in any case; NULL allowed there. */
+MUST_CHECK insitu_status inner_plan_make(planner *planner, const network *region, const region_places *places,
+                                         region_rule rule, const char *layer_name, inner_plan **out_inner);
+/* A check of its steps comes after a write. */
+bool inner_plan_fails_late(const inner_plan *inner);
+MUST_CHECK insitu_status inner_plan_emit(inner_plan *inner, emitter *emitter);
+void inner_plan_destroy(inner_plan *inner);
 /* emit_save.c: what undoes a step, and what must be saved for that. */
 typedef struct undo {
     plan_step save, restore;

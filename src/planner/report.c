@@ -1,10 +1,13 @@
-/* The in-place report: one row a state tensor or mutated input, summed over the steps that serve it. */
+/* The in-place report: one row a state tensor or mutated input, summed over the steps that serve it: both branches
+ * of a condition, and one round of a loop. */
 #include "planner/planner_int.h"
 #include <string.h>
 
 /* "index_update dim 2", "elementwise", "matmul" */
 static void describe_layer(planner *planner, const layer *layer, text *out) {
     const char *name = layer_info_of(layer->kind)->name;
+    if (layer->kind == LAYER_COND) name = "cond, both branches";
+    if (layer->kind == LAYER_LOOP) name = "loop, one round";
     if (kind_has(layer->kind, TRAIT_ELEMENTWISE) || layer->kind == LAYER_FILL) name = "elementwise";
     text_printf(out, "%s", name);
     if (!kind_has(layer->kind, TRAIT_UPDATE)) return;

@@ -51,7 +51,7 @@ static bool tensor_bytes(const network *network, const network_tensor *tensor, s
 
 static bool can_fold(const folder *folder, const layer *layer) {
     const network *network = folder->network;
-    if (layer->kind == LAYER_EMPTY || layer->result_count != 1) return false;
+    if (layer->kind == LAYER_EMPTY || layer->result_count != 1 || kind_has(layer->kind, TRAIT_REGIONS)) return false;
     const network_tensor *result = network_tensor_of(network, layer->results[0]);
     size_t bytes;
     if (!shape_constant(&network->symbols, &result->shape, NULL) || !tensor_bytes(network, result, &bytes))

@@ -1,4 +1,5 @@
-/* The rewritings that always help, in the order in which each finds what the ones before it leave. */
+/* The rewritings that always help, in the order in which each finds what the ones before it leave;
+ * in regions too. */
 #include "rewrite/rewrite.h"
 
 insitu_status network_normalise(network *network, insitu_diag *diag) {
@@ -10,5 +11,6 @@ insitu_status network_normalise(network *network, insitu_diag *diag) {
     TRY(network_compute_parts(network, diag));
     TRY(network_split_flips(network, diag));
     TRY(network_recognise_shifts(network, diag));
+    for (uint32_t i = 0; i < network->region_count; i++) TRY(network_normalise(network->regions[i], diag));
     return network_remove_dead(network, diag);
 }

@@ -134,20 +134,50 @@ int64_t *stats_counter(insitu_run_stats *stats, counter counter) {
     return (int64_t *)(void *)((char *)stats + places[counter]);
 }
 
+bool stats_add(insitu_run_stats *stats, counter counter, int64_t bytes) {
+    int64_t *total = stats_counter(stats, counter);
+    bool is_exact = checked_add(*total, bytes, total);
+    if (!is_exact) *total = INT64_MAX;
+    return is_exact;
+}
+
+static insitu_status count_step(const insitu_context *context, const plan_step *step, step_counts *out_counts,
+                                insitu_diag *diag) {
+    for (uint32_t c = 0; c < COUNTER_COUNT; c++)
+        TRY(context_evaluate(context, step->counters[c], &out_counts->bytes[c], diag));
+    return INSITU_OK;
+}
+
+static bool add_counts(insitu_run_stats *totals, const step_counts *counts) {
+    bool is_exact = true;
+    for (uint32_t c = 0; c < COUNTER_COUNT; c++) is_exact &= stats_add(totals, c, counts->bytes[c]);
+    return is_exact;
+}
+
+void context_count(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end) {
+    const plan *plan = context->engine->plan;
+    const step_counts *counts = context->segments[segment].current->counts;
+    for (uint32_t i = first; i < end; i = step_is_control(&plan->steps[i]) ? plan->steps[i].end : i + 1)
+        (void)add_counts(&context->stats, &counts[i - plan->segments[segment].first_step]);
+}
+
 static insitu_status sum_counters(const insitu_context *context, uint32_t segment, binding *binding,
                                   insitu_diag *diag) {
     const plan *plan = context->engine->plan;
-    insitu_run_stats *totals = &binding->totals;
-    for (uint32_t i = plan->segments[segment].first_step; i < plan->segments[segment].end_step; i++) {
+    const uint32_t first = plan->segments[segment].first_step, end = plan->segments[segment].end_step;
+    uint32_t inside = first; /* up to here control steps run the steps */
+    for (uint32_t i = first; i < end; i++) {
         const plan_step *step = &plan->steps[i];
-        for (uint32_t c = 0; c < COUNTER_COUNT; c++) {
-            int64_t bytes, *total = stats_counter(totals, c);
-            TRY(context_evaluate(context, step->counters[c], &bytes, diag));
-            if (!checked_add(*total, bytes, total))
-                FAIL(diag, INSITU_SHAPE, "the bytes that '%s' counts are too many", step->name);
-        }
+        step_counts counts;
+        TRY(count_step(context, step, &counts, diag));
+        if (step_is_control(step) && !binding->counts)
+            TRY(arena_array(&binding->arena, end - first, sizeof(*binding->counts), &binding->counts));
+        if (binding->counts) binding->counts[i - first] = counts;
+        if (i >= inside && !add_counts(&binding->totals, &counts))
+            FAIL(diag, INSITU_SHAPE, "the bytes that '%s' counts are too many", step->name);
+        if (step_is_control(step) && step->end > inside) inside = step->end;
     }
-    totals->arena_bytes = (int64_t)binding->arena_bytes;
+    binding->totals.arena_bytes = (int64_t)binding->arena_bytes;
     return INSITU_OK;
 }
 

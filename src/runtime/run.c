@@ -2,7 +2,8 @@
  * caller's is written, and what is written before a check that is decided later is saved and put back, so a call that
  * fails has changed nothing. With sizes that were seen before, nothing is allocated, but for an output that was bound then.
  *
- * The steps run from one item step to the next: there the value is read, and the positions that depend on it are set.
+ * The steps run from one item step to the next: there the value is read, and the positions that depend on it are set. At a
+ * control step its condition is read, and the steps of a region run, as often as it says.
  * Where a segment ends, what the next one's sizes decide follows: its binding and its memory. */
 #include "runtime/runtime_int.h"
 
@@ -205,6 +206,9 @@ static insitu_status settle(const insitu_context *context, uint32_t *out_failed,
     return status;
 }
 
+static insitu_status run_range(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
+                               uint32_t *out_failed, insitu_diag *diag);
+
 static insitu_status read_item(insitu_context *context, uint32_t segment, uint32_t item, uint32_t *out_failed,
                                insitu_diag *diag) {
     TRY(settle(context, out_failed, diag));
@@ -214,24 +218,86 @@ static insitu_status read_item(insitu_context *context, uint32_t segment, uint32
     return context_decide_outputs(context, item, diag);
 }
 
-/* *next_stop counts the plan's stops that lie behind. */
-static insitu_status run_segment(insitu_context *context, uint32_t segment, uint32_t *next_stop, uint32_t *out_failed,
+static insitu_status run_region(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
+                                uint32_t *out_failed, insitu_diag *diag) {
+    context_count(context, segment, first, end);
+    return run_range(context, segment, first, end, out_failed, diag);
+}
+
+static insitu_status count_round(insitu_context *context, const plan_step *loop, insitu_diag *diag) {
+    const char *most = switch_value(SWITCH_MAX_ROUNDS);
+    context->rounds++;
+    if (!most || context->rounds <= strtoull(most, NULL, 10)) return INSITU_OK;
+    FAIL(diag, INSITU_ASSERT, "'%s' has not ended after %s rounds, which INSITU_MAX_ROUNDS allows", loop->name, most);
+}
+
+/* A bool, whatever byte it is. */
+static insitu_status read_condition(const insitu_context *context, uint32_t control, bool *out, uint32_t *out_failed,
+                                    insitu_diag *diag) {
+    sym_value value = {0};
+    bool is_number;
+    TRY(settle(context, out_failed, diag));
+    *out_failed = control;
+    TRY(context_read_element(context, control, &value, &is_number, diag));
+    *out = value.i != 0;
+    return INSITU_OK;
+}
+
+static insitu_status run_control(insitu_context *context, uint32_t segment, uint32_t control, uint32_t *out_failed,
                                  insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
-    uint32_t at = plan->segments[segment].first_step, end = plan->segments[segment].end_step;
-    TRY(start_segment(context, segment, diag));
-    for (; *next_stop < plan->facts.stop_count && plan->facts.stops[*next_stop].step < end; ++*next_stop) {
-        const plan_stop *stop = &plan->facts.stops[*next_stop];
-        bool is_item = stop->kind == STOP_ITEM;
-        if (!is_item && (stop->kind != STOP_SAVE || !context->logged)) continue;
-        TRY(run_steps(context, segment, at, stop->step, out_failed, diag));
-        at = stop->step + is_item;
-        if (is_item)
-            TRY(read_item(context, segment, stop->step, out_failed, diag));
+    const plan_step *step = &context->engine->plan->steps[control];
+    bool is_true;
+    if (step->kind == STEP_COND) {
+        TRY(read_condition(context, control, &is_true, out_failed, diag));
+        return is_true ? run_region(context, segment, control + 1, step->middle, out_failed, diag)
+                       : run_region(context, segment, step->middle, step->end, out_failed, diag);
+    }
+    for (;;) {
+        TRY(run_region(context, segment, control + 1, step->middle, out_failed, diag));
+        TRY(read_condition(context, control, &is_true, out_failed, diag));
+        if (!is_true) return INSITU_OK;
+        TRY(count_round(context, step, diag));
+        TRY(run_region(context, segment, step->middle, step->end, out_failed, diag));
+    }
+}
+
+/* The first of the plan's stops that does not stand before the step. */
+static uint32_t find_stop(const plan_facts *facts, uint32_t step) {
+    uint32_t low = 0, high = facts->stop_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (facts->stops[middle].step < step)
+            low = middle + 1;
         else
-            TRY(save_writes(context, segment, stop->step, diag));
+            high = middle;
+    }
+    return low;
+}
+
+/* The device's steps, from one stop to the next; what a control step runs lies behind when it has run. */
+static insitu_status run_range(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
+                               uint32_t *out_failed, insitu_diag *diag) {
+    const plan *plan = context->engine->plan;
+    uint32_t at = first;
+    for (uint32_t i = find_stop(&plan->facts, first); i < plan->facts.stop_count; i++) {
+        const plan_stop *stop = &plan->facts.stops[i];
+        if (stop->step >= end) break;
+        if (stop->step < at || (!stop_is_host(stop) && (stop->kind != STOP_SAVE || !context->logged))) continue;
+        TRY(run_steps(context, segment, at, stop->step, out_failed, diag));
+        at = stop->step + stop_is_host(stop);
+        if (stop->kind == STOP_SAVE) TRY(save_writes(context, segment, stop->step, diag));
+        if (stop->kind == STOP_ITEM) TRY(read_item(context, segment, stop->step, out_failed, diag));
+        if (stop->kind != STOP_CONTROL) continue;
+        TRY(run_control(context, segment, stop->step, out_failed, diag));
+        at = plan->steps[stop->step].end;
     }
     return run_steps(context, segment, at, end, out_failed, diag);
+}
+
+static insitu_status run_segment(insitu_context *context, uint32_t segment, uint32_t *out_failed, insitu_diag *diag) {
+    const plan_segment *part = &context->engine->plan->segments[segment];
+    TRY(start_segment(context, segment, diag));
+    return run_range(context, segment, part->first_step, part->end_step, out_failed, diag);
 }
 
 /* Puts back what was written before step failed, from the last save to the first. Saves are kept until the last check.
@@ -264,9 +330,10 @@ static void take_back(insitu_context *context, uint32_t failed, size_t log_count
 static insitu_status run_segments(insitu_context *context, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     size_t log_count = context->logged ? context->logged->log.count : 0;
-    uint32_t next_stop = 0, failed = 0;
+    uint32_t failed = 0;
+    context->rounds = 0;
     for (uint32_t i = 0; i < plan->segment_count; i++) {
-        insitu_status status = run_segment(context, i, &next_stop, &failed, diag);
+        insitu_status status = run_segment(context, i, &failed, diag);
         if (status == INSITU_OK) continue;
         take_back(context, failed, log_count);
         return status;
@@ -274,11 +341,11 @@ static insitu_status run_segments(insitu_context *context, insitu_diag *diag) {
     return context->device->is_async ? restore(context, 0, true, diag) : INSITU_OK;
 }
 
+/* Of the steps that run once; what regions count is there already. */
 static void add_totals(insitu_context *context) {
-    context->stats = context->segments[0].current->totals;
-    for (uint32_t i = 1; i < context->engine->plan->segment_count; i++) {
+    for (uint32_t i = 0; i < context->engine->plan->segment_count; i++) {
         insitu_run_stats *more = &context->segments[i].current->totals;
-        for (uint32_t c = 0; c < COUNTER_COUNT; c++) *stats_counter(&context->stats, c) += *stats_counter(more, c);
+        for (uint32_t c = 0; c < COUNTER_COUNT; c++) (void)stats_add(&context->stats, c, *stats_counter(more, c));
         context->stats.arena_bytes += more->arena_bytes;
     }
 }
@@ -311,9 +378,7 @@ static insitu_status execute(insitu_context *context, const insitu_state *state,
     TRY(poison_outputs(context, diag));
     context->stats = (insitu_run_stats){0};
     TRY(run_segments(context, diag));
-    int64_t saved = context->stats.snapshot_bytes_saved;
     add_totals(context);
-    context->stats.snapshot_bytes_saved = saved;
     return finish(context, state, diag);
 }
 

@@ -85,6 +85,7 @@ typedef struct binding_output {
 typedef struct state_write { /* a write of the plan's facts, bound */
     const plan_write *planned;
     const bound_step *step;
+    size_t storage_bytes; /* of the memory that it stores into */
 } state_write;
 
 typedef struct state_writes { /* of a segment, in the order of its steps */
@@ -92,6 +93,10 @@ typedef struct state_writes { /* of a segment, in the order of its steps */
     uint32_t count;
     undo_room room; /* what all of it takes of an undo log */
 } state_writes;
+
+typedef struct step_counts {
+    int64_t bytes[COUNTER_COUNT];
+} step_counts;
 
 /* What depends on the values of the symbols that a segment's sizes may use, and on the number of threads: made once, then
  * found again. */
@@ -105,7 +110,8 @@ typedef struct binding {
     state_writes writes;
     void *prepared, *prepared_restores;
     size_t workspace_bytes, arena_bytes;
-    insitu_run_stats totals; /* sums of the steps' counters */
+    insitu_run_stats totals; /* sums of the steps' counters, of those that run once */
+    step_counts *counts;     /* each step's own; NULL: no control step is in the segment */
     uint64_t last_used;
 } binding;
 
@@ -158,7 +164,7 @@ struct insitu_context {
     context_segment *segments;      /* one for each of the plan */
     bound_plan *bounds;             /* of the running call: each started segment's */
     uint32_t thread_limit, threads; /* at most; of the running call */
-    uint64_t clock;
+    uint64_t clock, rounds;         /* rounds: of loops, in the running call */
     int64_t bindings_made, bindings_dropped;
     sym_value *values; /* of the running call */
     bool *known;       /* of each symbol: its value has been read */
@@ -194,9 +200,15 @@ MUST_CHECK insitu_status context_check_asserts(const insitu_context *context, ui
 /* Reads the item step's symbol off memory. Errors: BOUNDS (out of range). */
 MUST_CHECK insitu_status context_read_item(insitu_context *context, uint32_t item, insitu_diag *diag);
 
+/* The operand of an item or a control step, off memory; out_is_number as in read_element. */
+MUST_CHECK insitu_status context_read_element(const insitu_context *context, uint32_t step, sym_value *out,
+                                              bool *out_is_number, insitu_diag *diag);
+
 /* ---- binding.c ---- */
 /* The counter's place in the stats. */
 int64_t *stats_counter(insitu_run_stats *stats, counter counter);
+/* False: the sum is too large, and becomes the largest number. */
+bool stats_add(insitu_run_stats *stats, counter counter, int64_t bytes);
 /* The segment's binding for the values that are known, made if it is new; the least recently used one makes room. For
  * the first segment all inputs are checked against it. Errors: SHAPE, ARG (a number differs), ASSERT, UNSUPPORTED,
  * NOMEM. */
@@ -212,6 +224,9 @@ MUST_CHECK insitu_status context_evaluate(const insitu_context *context, sym exp
 MUST_CHECK insitu_status context_evaluate_layout(const insitu_context *context, const tensor_type *type,
                                                  const char *what, const char *name, layout *out_layout,
                                                  insitu_diag *diag);
+
+/* Adds what the steps [first, end) count, but those that control steps in between run. */
+void context_count(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end);
 
 /* ---- run.c ---- */
 /* At least size bytes of the device's memory, never NULL; what was there is lost, save if this fails. */

@@ -1,5 +1,6 @@
 /* Bytes that a call replaces in its state, saved while a snapshot is open. Which they are, and before which step they are
- * known, the plan's facts say: positions are read from memory, so a save stands where they have been computed. */
+ * known, the plan's facts say: positions are read from memory, so a save stands where they have been computed. Of what runs
+ * in a region all is saved that it may replace. */
 #include "runtime/runtime_int.h"
 
 static const bound_operand *result_of(const state_write *write) {
@@ -76,15 +77,25 @@ static byte_region region_of_operand(const bound_operand *operand) {
     return region_of(operand->dtype, operand->rank, operand->sizes, operand->strides, (size_t)operand->offset);
 }
 
+/* Of a write that does not read its positions. */
+static byte_region region_of_all(const state_write *write) {
+    if (write->planned->undo == UNDO_WHOLE) return region_of_operand(result_of(write));
+    const int64_t size = (int64_t)write->storage_bytes, stride = 1;
+    return region_of(DTYPE_U8, 1, &size, &stride, 0);
+}
+
+static bool saves_positions(const state_write *write) {
+    return write->planned->undo == UNDO_ROWS || write->planned->undo == UNDO_ELEMENTS;
+}
+
 /* ---- the log ---- */
 
 static insitu_status add_room(const state_write *write, undo_room *room) {
-    const plan_write *planned = write->planned;
     size_t count = 1;
-    bool is_whole = planned->undo == UNDO_WHOLE;
-    byte_region region = is_whole ? region_of_operand(result_of(write)) : region_of_position(write);
-    const bound_operand *positions = &write->step->operands[planned->positions];
-    for (uint32_t i = 0; !is_whole && i < positions->rank; i++)
+    bool by_position = saves_positions(write);
+    byte_region region = by_position ? region_of_position(write) : region_of_all(write);
+    const bound_operand *positions = &write->step->operands[write->planned->positions];
+    for (uint32_t i = 0; by_position && i < positions->rank; i++)
         if (!checked_size_mul(count, (size_t)positions->sizes[i], &count)) return INSITU_NOMEM;
     return undo_room_add(room, &region, count) ? INSITU_OK : INSITU_NOMEM;
 }
@@ -99,7 +110,8 @@ insitu_status state_writes_find(const bound_plan *bound, arena *arena, state_wri
     TRY(arena_array(arena, end - first, sizeof(*out_writes->rows), &out_writes->rows));
     for (uint32_t i = first; i < end; i++) {
         const plan_write *planned = &facts->writes[i];
-        state_write write = {planned, &bound->steps[planned->step - bound->first_step]};
+        const bound_step *step = &bound->steps[planned->step - bound->first_step];
+        state_write write = {planned, step, bound->storage_bytes[step->results[planned->result].storage]};
         TRY(add_room(&write, &out_writes->room));
         out_writes->rows[out_writes->count++] = write;
     }
@@ -112,11 +124,11 @@ insitu_status state_writes_save(const state_writes *writes, const insitu_context
         const state_write *write = &writes->rows[i];
         if (write->planned->save != step) continue;
         uint32_t storage = context->engine->plan->storages[result_of(write)->storage].index;
-        if (write->planned->undo != UNDO_WHOLE) {
+        if (saves_positions(write)) {
             TRY(save_positions(context, write, state, storage, bytes, diag));
             continue;
         }
-        byte_region region = region_of_operand(result_of(write));
+        byte_region region = region_of_all(write);
         TRY(undo_log_save(&state->log, context->stream, state->storages, storage, &region, bytes, diag));
     }
     return INSITU_OK;

@@ -173,18 +173,23 @@ static bool convert(sym_value *value, sym_kind kind) {
     return true;
 }
 
+insitu_status context_read_element(const insitu_context *context, uint32_t step, sym_value *out, bool *out_is_number,
+                                   insitu_diag *diag) {
+    const bound_plan *bound = &context->bounds[plan_segment_of(context->engine->plan, step)];
+    const bound_operand *operand = &bound->steps[step - bound->first_step].operands[0];
+    const uint8_t *element = (const uint8_t *)context->bases[operand->storage] + operand->offset;
+    return read_element(context->device, context->stream, operand->dtype, element, out, out_is_number, diag);
+}
+
 insitu_status context_read_item(insitu_context *context, uint32_t item, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     const plan_step *step = &plan->steps[item];
-    const bound_plan *bound = &context->bounds[plan_segment_of(plan, item)];
-    const bound_operand *operand = &bound->steps[item - bound->first_step].operands[0];
     uint32_t index = sym_symbol_index(&plan->symbols, step->attrs[layer_attr_index(LAYER_ITEM, ATTR_SYMBOL)].value);
     const symbol *symbol = &plan->symbols.symbols[index];
     const char *before = step->source[0] ? " (" : "", *after = step->source[0] ? ")" : "";
     sym_value value;
-    const uint8_t *element = (const uint8_t *)context->bases[operand->storage] + operand->offset;
     bool is_number;
-    TRY(read_element(context->device, context->stream, operand->dtype, element, &value, &is_number, diag));
+    TRY(context_read_element(context, item, &value, &is_number, diag));
     if (!is_number || !convert(&value, symbol->kind))
         FAIL(diag, INSITU_BOUNDS, "'%s'%s%s%s read a number that an int64 can't hold", step->name, before, step->source,
              after);

@@ -77,5 +77,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc, (void)argv;
     setenv("OMP_NUM_THREADS", "1", 1);
     setenv("INSITU_CHECK", "roundtrip", 1);
+    setenv("INSITU_MAX_ROUNDS", "1000", 1);
     return 0;
 }

@@ -605,7 +605,8 @@ static void test_table(void **unused) {
     (void)unused;
     for (uint32_t kind = 0; kind < LAYER_KIND_COUNT; kind++) {
         const layer_info *info = layer_info_of((layer_kind)kind);
-        bool absent = (info->traits & (TRAIT_VIEW | TRAIT_HOST | TRAIT_ASSEMBLE | TRAIT_PART)) && kind != LAYER_BITCAST;
+        bool absent = (info->traits & (TRAIT_VIEW | TRAIT_HOST | TRAIT_ASSEMBLE | TRAIT_PART | TRAIT_REGIONS)) &&
+                      kind != LAYER_BITCAST;
         const kernel_row *last = NULL;
         for (uint32_t i = 0; i < kernel_row_count; i++)
             if (kernel_rows[i].layer == kind) last = &kernel_rows[i];

@@ -3,9 +3,11 @@
 #include "item_plans.h"
 
 #include "engine/format.h"
+#include "rewrite/rewrite.h"
 #include <insitu/context.h>
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 typedef struct engine_file {
@@ -155,14 +157,71 @@ static void nor_where_numbers_are_read_during_the_call(void **state) {
     change_digits(make_late_check_plan());
 }
 
+/* A loop that updates a row of a state, in a branch. */
+static void nor_where_regions_run(void **state) {
+    (void)state;
+    static const char source[] =
+        "network\n"
+        "input \"x\" = %x: f32[2]\n"
+        "state \"s\" = %s: f32[3,2] of zeros\n"
+        "region {\n"
+        "  input \"s\" = %s: f32[3,2]\n"
+        "  input \"x\" = %x: f32[2]\n"
+        "  region {\n"
+        "    input \"i\" = %i: i64[]\n"
+        "    input \"s\" = %s: f32[3,2]\n"
+        "    input \"x\" = %x: f32[2]\n"
+        "    %go: bool[] = binary(%i) {op=lt, scalar=2}\n"
+        "    output \"go\" = %go\n"
+        "  }\n"
+        "  region {\n"
+        "    symbol u0: int in 0..2\n"
+        "    input \"i\" = %i: i64[]\n"
+        "    input \"s\" = %s: f32[3,2]\n"
+        "    input \"x\" = %x: f32[2]\n"
+        "    item(%i) {symbol=u0} @\"item\"\n"
+        "    %row: f32[1,2] = reshape(%x) {sizes=[1,2]}\n"
+        "    %at: i64[1] = reshape(%i) {sizes=[1]}\n"
+        "    %t: f32[3,2] = index_update(%s, %row, %at) {accumulate=false, dims=[0], wrap=false}\n"
+        "    %u: f32[3,2] = slice_update(%t, %row) {dim=0, end=u0 + 1, start=u0, step=1}\n"
+        "    %j: i64[] = binary(%i) {op=add, scalar=1}\n"
+        "    output \"i\" = %j\n"
+        "    output \"s\" = %u\n"
+        "  }\n"
+        "  %zero: i64[] = fill() {dtype=i64, sizes=[], value=0}\n"
+        "  %n: i64[], %t: f32[3,2] = loop(%zero, %s, %x) {regions=[0,1]}\n"
+        "  output \"t\" = %t\n"
+        "}\n"
+        "region {\n"
+        "  input \"s\" = %s: f32[3,2]\n"
+        "  input \"x\" = %x: f32[2]\n"
+        "  output \"t\" = %s\n"
+        "}\n"
+        "%sum: f32[] = reduce(%x) {axes=[0], keepdim=false, op=sum}\n"
+        "%if: bool[] = binary(%sum) {op=eq, scalar=0}\n"
+        "%t: f32[3,2] = cond(%if, %s, %x) {regions=[0,1]}\n"
+        "next \"s\" = %t\n";
+    network *network;
+    plan *plan;
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    plan_options options = {.no_inplace = false};
+    if (network_parse(source, &network, &diag) != INSITU_OK) fail_msg("%s", diag.message);
+    if (network_verify(network, &diag) != INSITU_OK) fail_msg("%s", diag.message);
+    if (plan_build(network, &options, &plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
+    network_destroy(network);
+    change_digits(plan);
+}
+
 static void nor_where_states_have_open_sizes(void **state) {
     (void)state;
     change_digits(make_open_size_plan());
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(changed_digits_never_crash),
-                                       cmocka_unit_test(nor_where_states_have_open_sizes),
-                                       cmocka_unit_test(nor_where_numbers_are_read_during_the_call)};
+    setenv("INSITU_MAX_ROUNDS", "100", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changed_digits_never_crash), cmocka_unit_test(nor_where_states_have_open_sizes),
+        cmocka_unit_test(nor_where_regions_run), cmocka_unit_test(nor_where_numbers_are_read_during_the_call)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

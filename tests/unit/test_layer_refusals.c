@@ -2,6 +2,7 @@
  * made wrong in turn. The sentence names the layer, and the network stays as it was. */
 #include "network_fixture.h"
 
+#include "core/core.h"
 #include "layer_calls.h"
 
 typedef struct bench {
@@ -231,11 +232,12 @@ static void every_layer(void **state) {
 static void table_is_whole(void **state) {
     (void)state;
     static const char *const kinds[] = {
-#define LAYER(id, name, ...) name,
+#define LAYER(id, name, min_operands, max_operands, results, traits, ...) ((traits) & TRAIT_REGIONS) ? NULL : name,
 #include "core/layers.def"
 #undef LAYER
     };
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        if (!kinds[k]) continue; /* regions come of text, and of programs */
         bool is_there = false;
         for (size_t i = 0; i < LAYER_CALL_COUNT; i++) is_there |= strcmp(LAYER_CALLS[i].name, kinds[k]) == 0;
         if (!is_there) fail_msg("layer_calls.c has no row for %s", kinds[k]);

@@ -48,7 +48,10 @@ static void test_columns(void **state) {
         const layer_info *info = layer_info_of((layer_kind)i), *reader = layer_info_of(info->reader);
         const bool is_update = info->traits & TRAIT_UPDATE, is_indexed = info->traits & TRAIT_INDEXED,
                    is_part = info->traits & TRAIT_PART;
-        if (info->results > MAX_RESULTS || info->attr_count > MAX_LAYER_ATTRS) fail_msg("%s is too wide", info->name);
+        const bool has_regions = info->traits & TRAIT_REGIONS;
+        if (has_regions != (info->results == NONE)) fail_msg("%s: results", info->name);
+        if (!has_regions && info->results > MAX_OWN_RESULTS) fail_msg("%s gives too much", info->name);
+        if (info->attr_count > MAX_LAYER_ATTRS) fail_msg("%s is too wide", info->name);
         if (has_attr(info, ATTR_OP) != (info->op_groups != 0)) fail_msg("%s: ops", info->name);
         if (is_indexed != (info->first_position > 0)) fail_msg("%s: positions", info->name);
         if (is_indexed && info->first_position >= info->min_operands) fail_msg("%s: no positions", info->name);

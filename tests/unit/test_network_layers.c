@@ -398,13 +398,14 @@ static void positions_before_sizes(void **state) {
 static void every_layer_has_a_function(void **state) {
     (void)state;
     static const char *const names[] = {
-#define LAYER(id, name, ...) name,
+#define LAYER(id, name, min_operands, max_operands, results, traits, ...) ((traits) & TRAIT_REGIONS) ? NULL : name,
 #include "core/layers.def"
 #undef LAYER
     };
     file_map *map;
     assert_int_equal(file_map_open(TEST_SOURCE_DIR "/../include/insitu/layers.h", &map, NULL), INSITU_OK);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (!names[i]) continue; /* regions come of text, and of programs */
         char call[64];
         snprintf(call, sizeof(call), " insitu_network_add_%s(", names[i]);
         if (!memmem(map->data, map->size, call, strlen(call))) fail_msg("layers.h has no%s...)", call);

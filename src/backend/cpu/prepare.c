@@ -1,7 +1,7 @@
 /* Prepares a bound plan: a kernel for each step, then regions, barriers and workspace.
  *
  * A region is a run of steps that the threads of one parallel region walk together; it is cut only around a library's
- * steps, which have threads of their own, and around item steps, where the runtime reads a value. A step too small to share is thread 0's alone. A barrier comes before a step
+ * steps, which have threads of their own, and around item and control steps, where the runtime acts. A step too small to share is thread 0's alone. A barrier comes before a step
  * only where its bytes meet those of steps since the last barrier on another thread (hazards.c).
  *
  * The first step after checks of index values that reads through an index, or writes a state or an input, waits and ends
@@ -35,7 +35,7 @@ static insitu_status check_operands(const bound_plan *bound, const bound_step *s
 static insitu_status choose_kernel(program *program, const bound_step *step, program_step *out, arena *arena,
                                    size_t *whole_workspace, insitu_diag *diag) {
     out->step = step;
-    if (step_is_item(step->step)) {
+    if (step_is_host(step->step)) {
         out->alone = true;
         return INSITU_OK;
     }
@@ -58,8 +58,8 @@ static insitu_status choose_kernel(program *program, const bound_step *step, pro
 }
 
 static bool is_whole(const program_step *step) { return step->row && step->row->maker->make; }
-static bool is_item(const program_step *step) { return step_is_item(step->step->step); }
-static bool is_region_alone(const program_step *step) { return is_whole(step) || is_item(step); }
+static bool is_host(const program_step *step) { return step_is_host(step->step->step); }
+static bool is_region_alone(const program_step *step) { return is_whole(step) || is_host(step); }
 
 /* True if a result lies in memory that outlives the call. */
 static bool writes_state(const bound_plan *bound, const bound_step *step) {
@@ -96,7 +96,7 @@ static insitu_status make_regions(program *program, const bound_plan *bound, are
         program_region *region = &program->regions[program->region_count++];
         region->first = at;
         region->whole = is_whole(&program->steps[at]);
-        region->item = is_item(&program->steps[at]);
+        region->item = is_host(&program->steps[at]);
         bool cut = region->whole || region->item;
         int64_t shared = 0;
         do {
