@@ -289,9 +289,24 @@ static insitu_status emit_check(emitter *emitter, const plan_node *node) {
     return INSITU_OK;
 }
 
-/* The last save is undone first; what a restore reads lives until the last check. */
+/* A backend may go on behind a check that fails, to the first step that reads through an index, writes a state or
+ * is the runtime's. */
+static uint32_t find_stop(const planner *planner, uint32_t check) {
+    const plan *plan = planner->plan;
+    for (uint32_t i = check + 1; i < plan->step_count; i++) {
+        const plan_step *step = &plan->steps[i];
+        if (step_is_host(step)) return i - 1;
+        if (step->kind == STEP_LAYER && kind_has(step->layer, TRAIT_INDEXED)) return i;
+        for (uint32_t r = 0; r < step->result_count; r++)
+            if (is_written(planner, &step->results[r])) return i;
+    }
+    return plan->step_count - 1;
+}
+
+/* The last save is undone first; what a restore reads lives until a call that fails at the last check has ended. */
 static void finish_restores(const emitter *emitter) {
     plan *plan = emitter->planner->plan;
+    const uint32_t stop = plan->restore_count ? find_stop(emitter->planner, emitter->check_step) : 0;
     for (uint32_t i = 0; i < plan->restore_count / 2; i++) {
         plan_restore swap = plan->restores[i];
         plan->restores[i] = plan->restores[plan->restore_count - 1 - i];
@@ -300,7 +315,7 @@ static void finish_restores(const emitter *emitter) {
     for (uint32_t i = 0; i < plan->restore_count; i++)
         for (uint32_t k = 0; k < plan->restores[i].step.operand_count; k++) {
             plan_storage *storage = &plan->storages[plan->restores[i].step.operands[k].storage];
-            if (storage->last_step < emitter->check_step) storage->last_step = emitter->check_step;
+            if (storage->last_step < stop) storage->last_step = stop;
         }
 }
 

@@ -1,5 +1,6 @@
 /* Random networks of regions: conditions and loops inside each other, whose values are carried, exchanged, replaced in part
- * or left alone, compiled in place and with every update copied, and compared with a plain evaluation over three calls. */
+ * or left alone, compiled in place and with every update copied, and compared with a plain evaluation over three calls. Some
+ * positions are none: then the call fails, and has changed nothing. */
 #include "unit_test.h"
 
 #include "random_network.h"
@@ -15,7 +16,17 @@ typedef struct vector {
     float at[WIDTH];
 } vector;
 
-typedef enum verb { VERB_ADD, VERB_MAX, VERB_NEGATE, VERB_PART, VERB_COPY, VERB_COND, VERB_LOOP, VERB_COUNT } verb;
+typedef enum verb {
+    VERB_ADD,
+    VERB_MAX,
+    VERB_NEGATE,
+    VERB_PART,
+    VERB_ROW,
+    VERB_COPY,
+    VERB_COND,
+    VERB_LOOP,
+    VERB_COUNT
+} verb;
 typedef struct block block;
 typedef struct node {
     verb verb;
@@ -43,7 +54,7 @@ static block *make_block(uint32_t inputs, uint32_t outputs, uint32_t depth);
 static void add_node(block *block, uint32_t depth) {
     node *added = &block->nodes[block->node_count++];
     *added = (node){.verb = (verb)random_below(depth ? VERB_COUNT : VERB_COND), .result_count = 1};
-    added->operand_count = added->verb < VERB_NEGATE || added->verb == VERB_PART ? 2 : 1;
+    added->operand_count = added->verb < VERB_NEGATE || added->verb == VERB_PART || added->verb == VERB_ROW ? 2 : 1;
     if (added->verb >= VERB_COND) added->operand_count = 1 + random_below(MAX_OPERANDS - 1);
     for (uint32_t i = 0; i < added->operand_count; i++) added->operands[i] = any_value(block);
     if (added->verb == VERB_COND) {
@@ -80,12 +91,41 @@ static void free_block(block *block) {
 
 /* ---- plain evaluation ---- */
 
+static bool has_failed; /* a position was none */
+static uint32_t failures;
+
+/* What the outputs need: other layers are removed, with their checks. */
+static void find_live(const block *block, bool *live) {
+    for (uint32_t i = 0; i < block->output_count; i++) live[block->outputs[i]] = true;
+    for (uint32_t n = block->node_count; n-- > 0;) {
+        const node *node = &block->nodes[n];
+        bool is_live = false;
+        for (uint32_t i = 0; i < node->result_count; i++) is_live |= live[node->result + i];
+        for (uint32_t i = 0; i < node->operand_count && is_live; i++) live[node->operands[i]] = true;
+        for (uint32_t i = 0; i < node->result_count; i++) live[node->result + i] = is_live;
+    }
+}
+
+/* Row (b[0] mod 5), which is none if it is 4, becomes b's last element. */
+static void evaluate_row(const vector *a, const vector *b, vector *result) {
+    int position = (int)b->at[0] % 5;
+    if (position < 0) position += 5;
+    *result = *a;
+    if (position < WIDTH)
+        result->at[position] = b->at[WIDTH - 1];
+    else
+        has_failed = true;
+}
+
 static void evaluate(const block *block, const vector *inputs, vector *outputs) {
     vector values[MAX_VALUES_HERE];
+    bool live[MAX_VALUES_HERE] = {false};
+    find_live(block, live);
     memcpy(values, inputs, block->input_count * sizeof(*values));
     for (uint32_t n = 0; n < block->node_count; n++) {
         const node *node = &block->nodes[n];
         vector operands[MAX_OPERANDS], *result = &values[node->result];
+        if (!live[node->result]) continue;
         for (uint32_t i = 0; i < node->operand_count; i++) operands[i] = values[node->operands[i]];
         const vector *a = &operands[0], *b = &operands[1];
         for (int i = 0; i < WIDTH; i++) {
@@ -95,6 +135,7 @@ static void evaluate(const block *block, const vector *inputs, vector *outputs) 
             if (node->verb == VERB_PART) result->at[i] = i == 1 || i == 2 ? b->at[i + 1] : a->at[i];
             if (node->verb == VERB_COPY) result->at[i] = a->at[i];
         }
+        if (node->verb == VERB_ROW) evaluate_row(a, b, result);
         if (node->verb == VERB_COND) evaluate(node->regions[a->at[0] > (float)node->number ? 0 : 1], operands, result);
         if (node->verb != VERB_LOOP) continue;
         for (int32_t round = 0; round < node->number; round++) {
@@ -163,6 +204,17 @@ static void print_control(const node *node, uint32_t region, text *out) {
     text_printf(out, ") {regions=[%u,%u]}\n", region, region + 1);
 }
 
+static void print_row(const node *node, text *out) {
+    const uint32_t r = node->result, b = node->operands[1];
+    text_printf(out, "%%first%u: f32[1] = slice(%%v%u) {dim=0, end=1, start=0, step=1}\n", r, b);
+    text_printf(out, "%%last%u: f32[1] = slice(%%v%u) {dim=0, end=4, start=3, step=1}\n", r, b);
+    text_printf(out, "%%number%u: i64[1] = cast(%%first%u) {dtype=i64}\n", r, r);
+    text_printf(out, "%%at%u: i64[1] = binary(%%number%u) {op=remainder, scalar=5}\n", r, r);
+    print_results(node, out);
+    text_printf(out, "index_update(%%v%u, %%last%u, %%at%u) {accumulate=false, dims=[0], wrap=false}\n",
+                node->operands[0], r, r);
+}
+
 static void print_block(const block *block, text *out) {
     uint32_t regions = 0;
     for (uint32_t n = 0; n < block->node_count; n++) {
@@ -175,6 +227,10 @@ static void print_block(const block *block, text *out) {
         if (node->verb == VERB_PART)
             text_printf(out, "%%part%u: f32[2] = slice(%%v%u) {dim=0, end=4, start=2, step=1}\n", node->result,
                         node->operands[1]);
+        if (node->verb == VERB_ROW) {
+            print_row(node, out);
+            continue;
+        }
         print_results(node, out);
         if (node->verb == VERB_PART) {
             text_printf(out, "slice_update(%%v%u, %%part%u) {dim=0, end=3, start=1, step=1}\n", node->operands[0],
@@ -239,11 +295,18 @@ static void run_calls(bench *b, const block *block, insitu_engine *engine) {
                                    .dtype = INSITU_DTYPE_F32,
                                    .shape = &size};
         must(b, insitu_context_set_input(context, 0, &x, &b->diag));
-        must(b, insitu_context_run(context, state, NULL, &b->diag));
+        insitu_status status = insitu_context_run(context, state, NULL, &b->diag);
+        has_failed = false;
         evaluate(block, values, next);
-        must(b, insitu_context_output(context, 0, &result, &b->diag));
-        check(b, "the result", call, (const uint8_t *)result.data + result.byte_offset, &next[STATES]);
-        memcpy(values, next, STATES * sizeof(*values));
+        if (has_failed && status != INSITU_BOUNDS)
+            fail_msg("seed %llu, call %d did not fail\n%s", (unsigned long long)b->seed, call, b->text);
+        failures += has_failed;
+        if (!has_failed) {
+            must(b, status);
+            must(b, insitu_context_output(context, 0, &result, &b->diag));
+            check(b, "the result", call, (const uint8_t *)result.data + result.byte_offset, &next[STATES]);
+            memcpy(values, next, STATES * sizeof(*values));
+        }
         for (int i = 0; i < STATES; i++) {
             insitu_tensor held;
             must(b, insitu_state_tensor(state, i, &held, &b->diag));
@@ -254,12 +317,13 @@ static void run_calls(bench *b, const block *block, insitu_engine *engine) {
     insitu_context_destroy(context);
 }
 
-static void run_program(uint64_t seed) {
+static void run_program(uint64_t seed, bool is_shown) {
     text text;
     text_init(&text);
     random_seed(seed);
     block *block = make_block(STATES + 1, STATES + 1, 2);
     print_program(block, &text);
+    if (is_shown) printf("%s", text.data);
     bench b = {.seed = seed, .text = text.data};
     insitu_diag_init(&b.diag);
     for (int way = 0; way < 2; way++) {
@@ -282,14 +346,22 @@ static void run_program(uint64_t seed) {
 static void agrees_with_a_plain_evaluation(void **state) {
     (void)state;
     time_box box = time_box_begin();
-    for (uint64_t seed = 1; seed <= PROGRAMS && has_time(&box, PROGRAMS); seed++) run_program(seed);
+    for (uint64_t seed = 1; seed <= PROGRAMS && has_time(&box, PROGRAMS); seed++) run_program(seed, false);
+    assert_true(failures > 10);
+}
+
+/* A step behind a check that has failed may still run: it must leave alone what is put back. */
+static void a_log_outlives_the_last_check(void **state) {
+    (void)state;
+    run_program(12960, false);
 }
 
 int main(int count, char **words) {
     if (count > 1) {
-        run_program(strtoull(words[1], NULL, 10));
+        run_program(strtoull(words[1], NULL, 10), true);
         return 0;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_a_plain_evaluation)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_a_plain_evaluation),
+                                       cmocka_unit_test(a_log_outlives_the_last_check)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
