@@ -77,8 +77,7 @@ static insitu_status fill(insitu_state *state, const chosen_sizes *chosen, insit
     TRY(state_fill_sizes(state, chosen->sizes, chosen->count, chosen->values, diag));
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
         bool is_copied = chosen->values != NULL;
-        state->storages[i] =
-            state_allocate(state->device, state->bytes[i], !is_copied && begins_with_zeros(state, i));
+        state->storages[i] = state_allocate(state->device, state->bytes[i], !is_copied && begins_with_zeros(state, i));
         if (!state->storages[i]) FAIL(diag, INSITU_NOMEM, "out of memory for the state's tensors");
         state_place_tensors(state, i);
     }
