@@ -34,6 +34,8 @@ INSITU_API void insitu_engine_destroy(insitu_engine *engine);
 
 /* True if the engine was found in the compile cache (insitu_compile_options.cache_dir). */
 INSITU_API bool insitu_engine_is_cached(const insitu_engine *engine);
+/* Name of the device that the engine was compiled for, "cpu"; owned by the library. NULL of NULL. */
+INSITU_API const char *insitu_engine_device(const insitu_engine *engine);
 
 /* One input, output or state tensor as the engine declares it. A size that is fixed is a number >= 0 in sizes; one that
  * varies is -1 there, with its range in min_sizes and max_sizes (max -1: unbounded). */

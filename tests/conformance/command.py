@@ -13,7 +13,12 @@ DATA = HERE.parent / "data"
 INSITU = os.environ.get("INSITU", "insitu")
 
 
+DEVICE = ["--device", os.environ["INSITU_DEVICE"]] if "INSITU_DEVICE" in os.environ else []
+
+
 def insitu(*arguments, folder=None, timeout=120):
+    if arguments and arguments[0] in ("compile", "run", "compare"):
+        arguments = (*arguments[:2], *DEVICE, *arguments[2:])
     done = subprocess.run([INSITU, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=timeout)
     assert done.returncode >= 0, f"{arguments}: signal {-done.returncode}\n{done.stderr}"
     assert "Sanitizer" not in done.stderr and "runtime error:" not in done.stderr, done.stderr

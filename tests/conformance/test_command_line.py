@@ -67,7 +67,6 @@ class Usage(Case):
             ("compile",), ("compile", source), ("compile", source, "-o"), ("compile", source, engine, "-o", "x"),
             ("compile", source, "-o", "x", "-o", "y"), ("compile", source, "-o", "x", "--strict=1"),
             ("compile", source, "-o", "x", "--strict", "--strict"), ("compile", source, "-o", "x", "--json"),
-            ("compile", source, "-o", "x", "--device", "cuda"), ("compile", source, "-o", "x", "--device", "cuda:0"),
             ("compile", source, "-o", "x", "--device"), ("compile", source, "-o", "x", "--mutated-input", "a"),
             ("compile", source, "-o", "x", "--mutated-input", "=b"), ("compile", source, "-o", "x", "--mutated-input", "a="),
             ("compile", source, "-o", "x", "--state", "mine"), ("compile", source, "-o", "x", "--bounds", "loose"),
@@ -76,8 +75,8 @@ class Usage(Case):
             ("compile", source, "-o", "x", "--no-fuse"),
             ("run",), ("run", source), ("run", source, "--input"), ("run", source, "--output", "x", "--input", "y"),
             ("run", source, "--input", "x", "--output", "y", "--output", "z"), ("run", source, "--input", "x", "--save-state"),
+            ("run", source, "--input", "x", "--load-state", "a", "--load-state", "b"),
             ("run", engine, "--input", "x", "--strict"), ("run", engine, "--input", "x", "--no-inplace"),
-            ("run", source, "--input", "x", "--device", "gpu"), ("run", source, "--input", "x", "--load-state", "a", "--load-state", "b"),
             ("explain",), ("explain", source, engine), ("explain", source, "--strict"), ("explain", source, "--html"),
             ("inspect",), ("inspect", source, "--verify"), ("inspect", source, "--what"), ("inspect", source, "--values"),
             ("run", engine, "--input", "x", "--keep-values"),
@@ -95,7 +94,12 @@ class Usage(Case):
 
     def test_words(self):
         source = program("rolled")
-        self.wrong("compile", source, "-o", "x", "--device", "cuda:1", word="cuda:1")
+        unknown = insitu("compile", source, "-o", "x", "--device", "abacus")
+        self.assertEqual(unknown.returncode, 1)
+        self.assertIn("unknown device 'abacus': cpu is known", unknown.stderr)
+        absent = insitu("compile", source, "-o", "x", "--device", "cuda:1")
+        self.assertEqual(absent.returncode, 3)
+        self.assertIn("this library does not compile for device 'cuda'", absent.stderr)
         self.wrong("run", source, "--output", "here", "--input", "x", word="here")
         self.wrong("run", source, "--bounds=loose", word="--bounds loose")
 

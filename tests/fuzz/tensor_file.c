@@ -1,5 +1,5 @@
 /* tools/insitu/safetensors.c under another name, and silent. */
-#define safetensors_read tool_safetensors_read
+#define tensors_read tool_safetensors_read
 #include "tensor_file.h"
 #include "../../tools/insitu/safetensors.c"
 
@@ -10,7 +10,7 @@ int report_error(const char *format, ...) {
 
 void tensor_file_read(const char *path) {
     tensor_list tensors;
-    if (safetensors_read(path, path, &tensors) != DONE) return;
+    if (tensors_read(path, path, &tensors) != DONE) return;
     unsigned sum = 0;
     for (size_t i = 0; i < tensors.count; i++) {
         const insitu_tensor *tensor = &tensors.items[i].tensor;

@@ -121,15 +121,10 @@ static void print_difference(const comparison *comparison, const reference *refe
 
 static int compare_output(const comparison *comparison, reference *reference, int32_t index, const char *name,
                           size_t *differing) {
-    insitu_diag diag;
-    insitu_diag_init(&diag);
     insitu_tensor got;
     const named_tensor *wanted = tensors_find(&reference->tensors, name);
     if (!wanted) return DONE;
-    int code = DONE;
-    if (insitu_context_output(comparison->session.context, index, &got, &diag) != INSITU_OK)
-        code = call_failure(reference->number, &diag);
-    insitu_diag_release(&diag);
+    int code = session_output(&comparison->session, reference->number, index, &got);
     if (code != DONE) return code;
     tolerance tolerance = tolerance_of(wanted->tensor.dtype);
     if (!isnan(comparison->relative)) tolerance.relative = comparison->relative;

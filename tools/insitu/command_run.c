@@ -42,9 +42,8 @@ static int collect_outputs(const session *session, const call *call, tensor_list
         if (insitu_engine_output(session->source.engine, i, &info, diag) != INSITU_OK)
             return call_failure(call->number, diag);
         if (is_none(&info)) continue;
-        if (insitu_context_output(session->context, i, &tensor, diag) != INSITU_OK)
-            return call_failure(call->number, diag);
-        int code = tensors_add(results, info.name, &tensor);
+        int code = session_output(session, call->number, i, &tensor);
+        if (code == DONE) code = tensors_add(results, info.name, &tensor);
         if (code != DONE) return code;
     }
     return DONE;
@@ -70,7 +69,7 @@ static int write_results(const session *session, const call *call, const tensor_
     tensor_list results = {0};
     int code = collect_outputs(session, call, &results, diag);
     if (code == DONE) code = collect_mutated(session, inputs, &results);
-    if (code == DONE) code = safetensors_write(call->output_path, &results);
+    if (code == DONE) code = tensors_write(call->output_path, &results);
     tensors_forget(&results);
     return code;
 }

@@ -21,8 +21,6 @@ int engine_source_open(const char *path, const insitu_compile_options *options, 
     if (!path) return FAILED;
     int code = check_kind(shown, path, EXPECT_PROGRAM_OR_ENGINE);
     if (code != DONE) return code;
-    if (options && options->device && strcmp(options->device, "cpu") != 0 && !is_program_file(path))
-        return report_error("'%s' is an engine for cpu, not for '%s'", shown, options->device);
     insitu_diag diag;
     insitu_diag_init(&diag);
     progress_begin(is_program_file(path) ? "compiling" : "loading", shown);
@@ -30,6 +28,9 @@ int engine_source_open(const char *path, const insitu_compile_options *options, 
     progress_end();
     if (status != INSITU_OK) code = report_failure(shown, &diag);
     insitu_diag_release(&diag);
+    const char *device = code == DONE ? insitu_engine_device(out_source->engine) : NULL;
+    if (device && options && options->device && !out_source->program && strcmp(options->device, device) != 0)
+        code = report_error("'%s' is an engine for %s, not for '%s'", shown, device, options->device);
     return code;
 }
 

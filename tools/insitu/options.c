@@ -38,9 +38,6 @@ static const char *const owners[] = {
     [INSITU_STATE_OWNED] = "owned", [INSITU_STATE_CALLER] = "caller", [INSITU_STATE_FROZEN] = "frozen"};
 static const char *const bounds[] = {[INSITU_BOUNDS_EAGER] = "eager", [INSITU_BOUNDS_STRICT] = "strict"};
 
-/* Devices whose names the compiler knows; dla is one that it refuses, with the reason. */
-static const char *const devices[] = {"cpu", "dla"};
-
 /* Digits are an index, all else is a name. */
 static int32_t read_index(const char *word) {
     size_t size = strlen(word);
@@ -105,10 +102,6 @@ static bool check_value(reader *reader, const given_option *given) {
     arguments *arguments = reader->arguments;
     const char *value = given->value;
     switch ((int)given->option->id) {
-    case OPTION_DEVICE:
-        if (place_of(value, devices, 2) >= 0) return true;
-        reader->code = usage_error(reader->command, "unknown device '%s': cpu is known", value);
-        return false;
     case OPTION_STATE:
         if (place_of(value, owners, 3) >= 0) return true;
         reader->code = usage_error(reader->command, "'--state %s': owned, caller or frozen is expected", value);

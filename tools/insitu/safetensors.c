@@ -217,7 +217,7 @@ static int read_tensors(const file_bytes *file, json_t *header, tensor_list *ten
     return code;
 }
 
-int safetensors_read(const char *shown, const char *path, tensor_list *out_tensors) {
+int tensors_read(const char *shown, const char *path, tensor_list *out_tensors) {
     *out_tensors = (tensor_list){0};
     file_bytes file;
     json_t *header = NULL;

@@ -21,8 +21,8 @@ typedef struct tensor_list {
 
 /* Reads a whole file into memory of the list's own. Returns an exit code, having said why of the file that the user calls
  * shown. */
-int safetensors_read(const char *shown, const char *path, tensor_list *out_tensors);
-/* Frees what safetensors_read made. */
+int tensors_read(const char *shown, const char *path, tensor_list *out_tensors);
+/* Frees what tensors_read made. */
 void tensors_release(tensor_list *tensors);
 /* Moves a dense tensor that was read from a file into memory where it has the strides, which are not negative. Returns an
  * exit code, having said why. */
@@ -34,7 +34,7 @@ int tensors_add(tensor_list *tensors, const char *name, const insitu_tensor *ten
 /* Frees the names: for a list made by tensors_add. */
 void tensors_forget(tensor_list *tensors);
 /* Writes the tensors, whatever their strides, row-major. Returns an exit code, having said why. */
-int safetensors_write(const char *path, const tensor_list *tensors);
+int tensors_write(const char *path, const tensor_list *tensors);
 
 /* What a file calls an element type; NULL if the format lacks it. */
 const char *safetensors_dtype_name(insitu_dtype dtype);

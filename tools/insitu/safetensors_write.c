@@ -103,7 +103,7 @@ static int write_file(const char *path, const char *header, const tensor_list *t
     return code;
 }
 
-int safetensors_write(const char *path, const tensor_list *tensors) {
+int tensors_write(const char *path, const tensor_list *tensors) {
     for (size_t i = 0; i < tensors->count; i++) {
         const insitu_tensor *tensor = &tensors->items[i].tensor;
         if (!safetensors_dtype_name(tensor->dtype) || tensor->ndim > MAX_DIMENSIONS)

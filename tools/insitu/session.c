@@ -5,6 +5,7 @@
 #include "paths.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static int open_state(session *session, const state_start *start, insitu_diag *diag) {
     if (insitu_state_create_sized(session->source.engine, start->sizes, start->size_count, &session->state, diag) !=
@@ -25,12 +26,19 @@ int session_open(const char *path, const insitu_compile_options *options, const 
     insitu_diag diag;
     insitu_diag_init(&diag);
     int code = engine_source_open(path, options, NULL, &out_session->source);
-    if (code == DONE) code = open_state(out_session, start, &diag);
+    if (code == DONE) {
+        size_t outputs = (size_t)insitu_engine_output_count(out_session->source.engine);
+        out_session->copies = calloc(outputs + 1, sizeof(*out_session->copies));
+        code = out_session->copies ? open_state(out_session, start, &diag) : report_error("out of memory");
+    }
     insitu_diag_release(&diag);
     return code;
 }
 
 void session_close(session *session) {
+    for (int32_t i = 0; session->copies && i < insitu_engine_output_count(session->source.engine); i++)
+        free(session->copies[i]);
+    free(session->copies);
     insitu_context_destroy(session->context);
     insitu_state_destroy(session->state);
     engine_source_close(&session->source);
@@ -84,8 +92,36 @@ int session_call(const session *session, int number, const char *input_path, con
     insitu_diag_init(&diag);
     int code = check_names(session, number, input_path, inputs);
     if (code == DONE) code = bind_inputs(session, number, input_path, inputs, &diag);
-    if (code == DONE && insitu_context_run(session->context, session->state, NULL, &diag) != INSITU_OK)
+    if (code == DONE && (insitu_context_run(session->context, session->state, NULL, &diag) != INSITU_OK ||
+                         insitu_context_synchronize(session->context, session->state, &diag) != INSITU_OK))
         code = call_failure(number, &diag);
+    insitu_diag_release(&diag);
+    return code;
+}
+
+static int read_copy(const session *session, int32_t index, insitu_tensor *tensor, insitu_diag *diag) {
+    size_t size = tensor->dtype.bits / 8;
+    for (int32_t i = 0; i < tensor->ndim; i++) size *= (size_t)tensor->shape[i];
+    free(session->copies[index]);
+    void *copy = session->copies[index] = malloc(size ? size : 1);
+    if (!copy) return report_error("out of memory");
+    if (insitu_context_read_output(session->context, index, copy, size, diag) != INSITU_OK) return FAILED;
+    *tensor = (insitu_tensor){.data = copy,
+                              .device = {INSITU_DEVICE_CPU, 0},
+                              .ndim = tensor->ndim,
+                              .dtype = tensor->dtype,
+                              .shape = tensor->shape};
+    return DONE;
+}
+
+int session_output(const session *session, int number, int32_t index, insitu_tensor *out_tensor) {
+    insitu_diag diag;
+    insitu_diag_init(&diag);
+    int code = DONE;
+    if (insitu_context_output(session->context, index, out_tensor, &diag) != INSITU_OK) code = FAILED;
+    if (code == DONE && out_tensor->data && out_tensor->device.device_type != INSITU_DEVICE_CPU)
+        code = read_copy(session, index, out_tensor, &diag);
+    if (code != DONE) code = call_failure(number, &diag);
     insitu_diag_release(&diag);
     return code;
 }
@@ -94,5 +130,5 @@ int read_named_tensors(const char *shown, tensor_list *out_tensors) {
     *out_tensors = (tensor_list){0};
     const char *path = readable_path(shown);
     int code = path ? check_kind(shown, path, EXPECT_TENSORS) : FAILED;
-    return code == DONE ? safetensors_read(shown, path, out_tensors) : code;
+    return code == DONE ? tensors_read(shown, path, out_tensors) : code;
 }

@@ -8,6 +8,7 @@ typedef struct session {
     engine_source source;
     insitu_state *state;
     insitu_context *context;
+    void **copies; /* of outputs that lie in a device's memory: of each output, of the last call */
 } session;
 
 /* What a state begins with; zeros: the program's own sizes and values. */
@@ -28,6 +29,8 @@ int session_lay_out(const session *session, const char *name, insitu_tensor *ten
 /* Makes the number-th call on inputs that came from the file input_path: each must be an input's, and each input there.
  * They must stay while the call's outputs are read. */
 int session_call(const session *session, int number, const char *input_path, const tensor_list *inputs);
+/* An output of the last call, in host memory, until the next call. Returns an exit code, having said why. */
+int session_output(const session *session, int number, int32_t index, insitu_tensor *out_tensor);
 /* Reads a safetensors file or a pipe that the user has named; tensors_release in any case. Returns an exit code, having said
  * why. */
 int read_named_tensors(const char *shown, tensor_list *out_tensors);
