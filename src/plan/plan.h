@@ -158,8 +158,9 @@ typedef enum stop_kind {
     STOP_SEGMENT, /* a segment begins: what its sizes decide follows now */
     STOP_CHECKED, /* from here on the call can't fail */
     STOP_SAVE,    /* while a snapshot is open: what writes replace is saved */
-    STOP_ITEM,    /* the step is an item: its element is read */
-    STOP_CONTROL  /* the step is a control step: its condition is read, and says what runs of the steps behind it */
+    STOP_REGION, /* the second run of a control step begins, or what it runs has ended: other steps may have run just before */
+    STOP_ITEM,   /* the step is an item: its element is read */
+    STOP_CONTROL /* the step is a control step: its condition is read, and says what runs of the steps behind it */
 } stop_kind;
 typedef struct plan_stop { /* before the step, which may be the end */
     stop_kind kind;

@@ -142,9 +142,23 @@ static uint32_t find_last_check(const plan *plan) {
     return last;
 }
 
+/* Before each step, and the end: what a control step runs begins or ends there. */
+static insitu_status find_edges(const plan *plan, arena *arena, bool **out_edges) {
+    TRY(arena_array(arena, (size_t)plan->step_count + 1, sizeof(**out_edges), out_edges));
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const plan_step *step = &plan->steps[i];
+        if (!step_is_control(step)) continue;
+        if (step->middle <= plan->step_count) (*out_edges)[step->middle] = true;
+        if (step->end <= plan->step_count) (*out_edges)[step->end] = true;
+    }
+    return INSITU_OK;
+}
+
 static insitu_status find_stops(const plan *plan, arena *arena, plan_facts *facts) {
     uint32_t segment = 0, write = 0;
-    size_t most = (size_t)plan->segment_count + facts->write_count + plan->step_count + 1;
+    size_t most = (size_t)plan->segment_count + facts->write_count + 2 * (size_t)plan->step_count + 2;
+    bool *edges;
+    TRY(find_edges(plan, arena, &edges));
     TRY(arena_array(arena, most, sizeof(*facts->stops), &facts->stops));
     facts->last_check = find_last_check(plan);
     for (uint32_t i = 0; i <= plan->step_count; i++) {
@@ -154,6 +168,7 @@ static insitu_status find_stops(const plan *plan, arena *arena, plan_facts *fact
         bool saves = write < facts->write_count && facts->writes[write].save == i;
         while (write < facts->write_count && facts->writes[write].save == i) write++;
         if (saves) add_stop(facts, STOP_SAVE, i);
+        if (edges[i]) add_stop(facts, STOP_REGION, i);
         if (i < plan->step_count && step_is_item(&plan->steps[i])) add_stop(facts, STOP_ITEM, i);
         if (i < plan->step_count && step_is_control(&plan->steps[i])) add_stop(facts, STOP_CONTROL, i);
     }

@@ -70,7 +70,7 @@ static void test_columns(void **state) {
         if ((info->traits & TRAIT_CARRY) && (info->traits & (TRAIT_VIEW | TRAIT_UPDATE)))
             fail_msg("%s carries its operands' elements as a view or an update", info->name);
     }
-    assert_int_equal(MAX_RESULTS, 2);
+    assert_int_equal(MAX_OWN_RESULTS, 2);
     assert_int_equal(MAX_LAYER_ATTRS, layer_info_of(LAYER_POOL)->attr_count);
     assert_int_equal(MAX_LAYER_LISTS, 4); /* of conv and pool */
 }
