@@ -173,6 +173,27 @@ static void stops_are_found(void **state) {
                  (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 0}, {STOP_SAVE, 3}, {STOP_CHECKED, 5}}, 4);
 }
 
+/* What a loop may write is saved before it; no group of steps reaches across where its regions begin or end. */
+static void stops_of_regions_are_found(void **state) {
+    (void)state;
+    plan *plan = make_control_plan();
+    assert_int_equal(plan->facts.last_check, 6); /* of the last round */
+    assert_int_equal(plan->facts.write_count, 2);
+    assert_int_equal(plan->facts.writes[0].undo, UNDO_STORAGE);
+    assert_int_equal(plan->facts.writes[0].save, 2);
+    assert_int_equal(plan->facts.writes[1].undo, UNDO_WHOLE);
+    assert_int_equal(plan->facts.writes[1].save, 2);
+    assert_stops(plan,
+                 (expected_stop[]){{STOP_SEGMENT, 0},
+                                   {STOP_SAVE, 2},
+                                   {STOP_CONTROL, 2},
+                                   {STOP_REGION, 4},
+                                   {STOP_ITEM, 4},
+                                   {STOP_CHECKED, 7},
+                                   {STOP_REGION, 7}},
+                 7);
+}
+
 static void many_faults_are_counted(void **state) {
     (void)state;
     plan *plan = make_small_plan();
@@ -316,6 +337,7 @@ int main(void) {
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(facts_are_those_of_the_rows),
         cmocka_unit_test(stops_are_found),
+        cmocka_unit_test(stops_of_regions_are_found),
         cmocka_unit_test(many_faults_are_counted),
         cmocka_unit_test(the_report_is_a_table),
         cmocka_unit_test(printed_plans_name_everything),
