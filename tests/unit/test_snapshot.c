@@ -180,6 +180,29 @@ static void failed_calls_leave_snapshots_alone(void **state) {
     running_stop(&r);
 }
 
+/* Where a loop stores is known in each round only: all that it may replace is saved, once. */
+static void loops_are_taken_back(void **state) {
+    (void)state;
+    running r;
+    running_of_plan(&r, make_control_plan());
+    float row[CACHE_WIDTH] = {1}, cache[4 * CACHE_WIDTH];
+    int64_t row_sizes[] = {1, CACHE_WIDTH};
+    int32_t snapshot;
+    running_input(&r, "row", row, INSITU_DTYPE_F32, row_sizes, 2);
+    must_run(&r, running_call(&r));
+    must_run(&r, insitu_state_snapshot(r.state, NULL, &snapshot, &r.diag));
+    row[0] = 2;
+    must_run(&r, running_call(&r));
+    assert_int_equal(running_stats(&r).snapshot_bytes_saved, sizeof(cache) + 8);
+    assert_int_equal(running_stats(&r).state_bytes_written, 3 * sizeof(row) + 8);
+    must_run(&r, insitu_state_read(r.state, "cache", cache, sizeof(cache), &r.diag));
+    for (int i = 0; i < 4; i++) assert_true(cache[i * CACHE_WIDTH] == (i < 3 ? 2 : 0));
+    must_run(&r, insitu_state_restore(r.state, snapshot, NULL, &r.diag));
+    must_run(&r, insitu_state_read(r.state, "cache", cache, sizeof(cache), &r.diag));
+    for (int i = 0; i < 4; i++) assert_true(cache[i * CACHE_WIDTH] == (i < 3 ? 1 : 0));
+    running_stop(&r);
+}
+
 /* Each allocation fails in turn: nothing happened, and it goes on as if nothing had. */
 static void nothing_is_lost_when_memory_is_short(void **state) {
     (void)state;
@@ -231,6 +254,7 @@ int main(void) {
         cmocka_unit_test(verbs_save_what_they_replace),
         cmocka_unit_test(snapshots_are_taken_when_they_are_loaded_over),
         cmocka_unit_test(failed_calls_leave_snapshots_alone),
+        cmocka_unit_test(loops_are_taken_back),
         cmocka_unit_test(nothing_is_lost_when_memory_is_short),
         cmocka_unit_test(regions_have_few_runs),
     };
