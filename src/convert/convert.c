@@ -116,12 +116,15 @@ static insitu_status stand_in(converter *c) {
     return INSITU_OK;
 }
 
+static bool is_of_type(const converter *c, tensor_id tensor, const graph_value *value) {
+    const network_tensor *found = tensor_of(c, tensor);
+    return found->dtype == value->type.dtype && shape_equal(c->pool, &value->type.shape, &found->shape) != TRUTH_FALSE;
+}
+
 /* A provable difference between the recorded type of a result and its inferred one. */
 static insitu_status check_result(converter *c, const graph_value *value, tensor_id tensor) {
     const network_tensor *found = tensor_of(c, tensor);
-    if (found->dtype == value->type.dtype && shape_equal(c->pool, &value->type.shape, &found->shape) != TRUTH_FALSE) {
-        return INSITU_OK;
-    }
+    if (is_of_type(c, tensor, value)) return INSITU_OK;
     text types;
     text_init(&types);
     text_printf(&types, "%s", dtype_name(value->type.dtype));
@@ -136,29 +139,27 @@ static insitu_status check_result(converter *c, const graph_value *value, tensor
     return status;
 }
 
-static bool has_other_dtype(const converter *c) {
+static bool has_other_type(const converter *c) {
     for (uint32_t i = 0; i < c->node->result_count; i++) {
         const graph_value *value = graph_value_of(c->graph, c->node->results[i]);
         tensor_id tensor = c->tensors[c->node->results[i].index];
-        if (value->kind == VALUE_TENSOR && tensor.index != NONE && dtype_of(c, tensor) != value->type.dtype)
-            return true;
+        if (value->kind == VALUE_TENSOR && tensor.index != NONE && !is_of_type(c, tensor, value)) return true;
     }
     return false;
 }
 
-/* The dtype of the tensor whose new value this is; else that of the value. */
-static dtype stored_dtype(const converter *c, value_id value) {
+/* The tensor whose new value this is; NULL: none's. */
+static const graph_value *stored_in(const converter *c, value_id value) {
     for (uint32_t i = 0; i < c->graph->output_count; i++) {
         const graph_output *output = &c->graph->outputs[i];
         if (output->kind != RESULT_MUTATION || output->arg.kind != ARG_VALUE) continue;
         value_id target = c->graph->inputs[output->target].value;
-        if (output->arg.value.index == value.index && target.index != NONE)
-            return graph_value_of(c->graph, target)->type.dtype;
+        if (output->arg.value.index == value.index && target.index != NONE) return graph_value_of(c->graph, target);
     }
-    return dtype_of(c, c->tensors[value.index]);
+    return NULL;
 }
 
-typedef struct recast { /* operands in the dtype that they have as a tensor's new value */
+typedef struct recast { /* operands of the type that they have as a tensor's new value */
     converter *c;
     value_id values[MAX_RECASTS];
     tensor_id before[MAX_RECASTS];
@@ -171,20 +172,22 @@ static void recast_operand(void *user, value_id *value) {
     converter *c = recast->c;
     tensor_id tensor = c->tensors[value->index];
     if (recast->status != INSITU_OK || tensor.index == NONE || recast->count == MAX_RECASTS) return;
-    dtype type = stored_dtype(c, *value);
-    if (type == dtype_of(c, tensor)) return;
+    const graph_value *stored = stored_in(c, *value);
+    if (!stored || is_of_type(c, tensor, stored)) return;
     recast->values[recast->count] = *value;
     recast->before[recast->count++] = tensor;
-    recast->status = emit_cast(c, tensor, type, &c->tensors[value->index]);
+    recast->status = emit_cast(c, tensor, stored->type.dtype, &tensor);
+    if (recast->status == INSITU_OK)
+        recast->status = emit_expand(c, tensor, &stored->type.shape, &c->tensors[value->index]);
 }
 
-/* A decomposition drops the cast of a copy that gives a tensor its new value: what reads that tensor later reads the
- * source, and records a result of the tensor's dtype, or needs an operand of it. If the operands as they are don't give
- * what is recorded, they are cast as the copy did. */
+/* A decomposition drops the cast and the broadcast of a copy that gives a tensor its new value: what reads that tensor later
+ * reads the source, and records a result of the tensor's type, or needs an operand of it. If the operands as they are don't
+ * give what is recorded, they are cast and broadcast as the copy did. */
 static insitu_status convert_by_row(converter *c, const conversion *row) {
     c->param = row->param;
     insitu_status status = row->convert(c);
-    if (status == INSITU_NOMEM || (status == INSITU_OK && !has_other_dtype(c))) return status;
+    if (status == INSITU_NOMEM || (status == INSITU_OK && !has_other_type(c))) return status;
     recast recast = {.c = c};
     graph_node node = *c->node;
     graph_visit_args(&node, recast_operand, &recast);
