@@ -34,6 +34,9 @@ INSITU_API void insitu_engine_destroy(insitu_engine *engine);
 
 /* True if the engine was found in the compile cache (insitu_compile_options.cache_dir). */
 INSITU_API bool insitu_engine_is_cached(const insitu_engine *engine);
+/* Names of devices that the library knows, by number from 0 on; NULL after the last. Some are known in order to be refused with
+ * a reason, when something is compiled for them. Any thread. */
+INSITU_API const char *insitu_device_name(int32_t number);
 /* Name of the device that the engine was compiled for, "cpu"; owned by the library. NULL of NULL. */
 INSITU_API const char *insitu_engine_device(const insitu_engine *engine);
 

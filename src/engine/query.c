@@ -5,6 +5,11 @@
 
 bool insitu_engine_is_cached(const insitu_engine *engine) { return engine && engine->is_cached; }
 
+const char *insitu_device_name(int32_t number) {
+    const device_entry *entry = number < 0 ? NULL : device_entry_at((uint32_t)number);
+    return entry ? entry->name : NULL;
+}
+
 const char *insitu_engine_device(const insitu_engine *engine) { return engine ? engine->device->entry->name : NULL; }
 int32_t insitu_engine_input_count(const insitu_engine *engine) {
     return engine ? (int32_t)engine->plan->input_count : 0;

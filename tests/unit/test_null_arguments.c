@@ -111,6 +111,7 @@ static void walk_answers(walk *w) {
     answered(w, "insitu_engine_find_state", insitu_engine_find_state(NULL, "x") == -1);
     answered(w, "insitu_engine_find_state", insitu_engine_find_state(w->engine, NULL) == -1);
     answered(w, "insitu_engine_is_cached", !insitu_engine_is_cached(NULL));
+    answered(w, "insitu_device_name", !insitu_device_name(-1));
     answered(w, "insitu_engine_device", !insitu_engine_device(NULL));
     answered(w, "insitu_engine_alias_count", insitu_engine_alias_count(NULL) == 0);
     answered(w, "insitu_alias_kind_name", strcmp(insitu_alias_kind_name((insitu_alias_kind)9), "unknown") == 0);

@@ -38,6 +38,15 @@ static const char *const owners[] = {
     [INSITU_STATE_OWNED] = "owned", [INSITU_STATE_CALLER] = "caller", [INSITU_STATE_FROZEN] = "frozen"};
 static const char *const bounds[] = {[INSITU_BOUNDS_EAGER] = "eager", [INSITU_BOUNDS_STRICT] = "strict"};
 
+/* "cuda:1" is cuda; what follows the colon is the library's to read. */
+static bool is_device(const char *value) {
+    size_t size = strcspn(value, ":");
+    const char *name;
+    for (int32_t i = 0; (name = insitu_device_name(i)); i++)
+        if (strlen(name) == size && memcmp(name, value, size) == 0) return true;
+    return false;
+}
+
 /* Digits are an index, all else is a name. */
 static int32_t read_index(const char *word) {
     size_t size = strlen(word);
@@ -102,6 +111,10 @@ static bool check_value(reader *reader, const given_option *given) {
     arguments *arguments = reader->arguments;
     const char *value = given->value;
     switch ((int)given->option->id) {
+    case OPTION_DEVICE:
+        if (is_device(value)) return true;
+        reader->code = usage_error(reader->command, "unknown device '%s': cpu is known", value);
+        return false;
     case OPTION_STATE:
         if (place_of(value, owners, 3) >= 0) return true;
         reader->code = usage_error(reader->command, "'--state %s': owned, caller or frozen is expected", value);
