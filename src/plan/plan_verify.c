@@ -204,6 +204,7 @@ static void check_symbols(plan_checker *checker) {
         symbol_row row = {plan->symbols.symbols[i], *symbol};
         fault_at(checker, "symbol '%s'", shown(row.symbol.name));
         check_fields(checker, &symbol_row_struct, &row);
+        if (row.symbol.name && !sym_is_name(row.symbol.name)) fault(checker, "an expression's text could not name it");
         if (symbol->source == SYMBOL_INPUT_SIZE || symbol->source == SYMBOL_INPUT_VALUE)
             check_input_symbol(checker, i);
         else if (symbol->source == SYMBOL_STATE_SIZE)

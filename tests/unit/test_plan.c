@@ -35,6 +35,7 @@ static void check_late(plan *plan) {
 static void lose_segment(plan *plan) { plan->segment_count = 0; }
 static void short_segment(plan *plan) { plan->segments[0].end_step--; }
 static void lose_symbol(plan *plan) { plan->symbol_sources[0].source = SYMBOL_UNUSED; }
+static void name_symbol(plan *plan) { plan->symbols.symbols[0].name = "s["; }
 static void wrong_symbol_input(plan *plan) { plan->symbol_sources[0].input = 17; }
 static void wrong_symbol_dim(plan *plan) { plan->symbol_sources[0].dim = 2; }
 static void move_update(plan *plan) { result_of(plan, 5)->type.offset = sym_int(&plan->symbols, 8); }
@@ -77,6 +78,7 @@ static void faults_are_named(void **state) {
         {lose_segment, "its segments are not its steps in order"},
         {short_segment, "its segments are not its steps in order"},
         {lose_symbol, "depends on a symbol that has no source"},
+        {name_symbol, "symbol 's[': an expression's text could not name it"},
         {wrong_symbol_input, "symbol 's0': it comes from an input that does not exist"},
         {wrong_symbol_dim, "a size that its input does not have"},
         {move_update, "index_update does not update its operand in place"},
