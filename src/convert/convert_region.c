@@ -178,7 +178,8 @@ static insitu_status take_operands(converter *c, uint32_t first, uint32_t lists,
 }
 
 static insitu_status convert_regions(converter *c, control *control, uint32_t first_graph, layer_draft *draft) {
-    sym numbers[2];
+    sym *numbers; /* the draft points at them */
+    TRY(arena_array(&c->network->arena, 2, sizeof *numbers, &numbers));
     for (uint32_t i = 0; i < 2; i++) TRY(take_graph(c, first_graph + i, control, &control->graphs[i]));
     for (uint32_t i = 0; i < control->operand_count; i++) TRY(hand_over(c, control, i));
     for (uint32_t i = 0; i < 2; i++) {
