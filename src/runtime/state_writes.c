@@ -48,7 +48,7 @@ static insitu_status find_place(const insitu_context *context, const state_write
     for (uint32_t i = 0; i < planned->dim_count && *out_inside; i++) {
         const uint32_t dim = planned->dims[i];
         TRY(read_position(context, &positions[i], at, result->sizes[dim], &position, out_inside, diag));
-        *out_elements += position * result->strides[dim];
+        if (*out_inside) *out_elements += position * result->strides[dim];
     }
     return INSITU_OK;
 }

@@ -61,6 +61,7 @@ static void plans_of_programs_read_back(void **state) {
         assert_int_equal(insitu_program_load(path, &program, &diag), INSITU_OK);
         insitu_status status = insitu_program_compile(program, NULL, &engine, &diag);
         insitu_program_destroy(program);
+        insitu_diag_release(&diag);
         if (status != INSITU_OK) continue;
         assert_int_equal(insitu_engine_print(engine, "plan", &printed, &diag), INSITU_OK);
         expect_same(printed, entry->d_name);
