@@ -28,14 +28,14 @@ static insitu_status emit_one(converter *c, sym number, tensor_id *out) {
 /* ---- operands ---- */
 
 /* The value that the operand has inside; NULL: a constant of the program. */
-static const graph_value *placeholder_of(const graph *graph, uint32_t operand) {
+static const graph_value *subgraph_input(const graph *graph, uint32_t operand) {
     value_id value = graph->inputs[operand].value;
     return value.index == NONE ? NULL : graph_value_of(graph, value);
 }
 
-static insitu_status check_placeholder(converter *c, const control *control, uint32_t operand, bool is_tensor) {
+static insitu_status check_subgraph_input(converter *c, const control *control, uint32_t operand, bool is_tensor) {
     for (uint32_t i = 0; i < 2; i++) {
-        const graph_value *inside = placeholder_of(control->graphs[i], operand);
+        const graph_value *inside = subgraph_input(control->graphs[i], operand);
         if (!inside || inside->kind == VALUE_NONE) continue;
         if ((inside->kind == VALUE_TENSOR) != is_tensor)
             return convert_fail(c, INSITU_FORMAT, "operand %u is a tensor outside a subgraph or inside, not both",
@@ -50,7 +50,7 @@ static insitu_status check_placeholder(converter *c, const control *control, uin
 /* The expression of the operand inside is the one outside. */
 static bool is_same_number(const control *control, uint32_t operand, sym outside) {
     for (uint32_t i = 0; i < 2; i++) {
-        const graph_value *inside = placeholder_of(control->graphs[i], operand);
+        const graph_value *inside = subgraph_input(control->graphs[i], operand);
         if (inside && inside->kind == VALUE_SYM && !sym_same(inside->expr, outside)) return false;
     }
     return operand >= control->carried_count;
@@ -64,7 +64,7 @@ static insitu_status hand_over(converter *c, control *control, uint32_t operand)
         if (operand < control->carried_count) return convert_unsupported(c, "a carried value that is no tensor");
         return INSITU_OK;
     }
-    TRY(check_placeholder(c, control, operand, is_value));
+    TRY(check_subgraph_input(c, control, operand, is_value));
     if (is_value) {
         control->tensors[operand] = c->tensors[arg->value.index];
         if (control->tensors[operand].index != NONE) return INSITU_OK;
@@ -96,7 +96,7 @@ static insitu_status add_region_input(converter *c, const graph_input *input, te
 static insitu_status read_numbers(converter *c, const control *control) {
     for (uint32_t i = 0, index = 0; i < control->operand_count; i++) {
         if (control->tensors[i].index == NONE) continue;
-        const graph_value *inside = placeholder_of(c->graph, i);
+        const graph_value *inside = subgraph_input(c->graph, i);
         tensor_id given = c->network->inputs[index++].tensor;
         if (inside && inside->kind == VALUE_SYM) TRY(emit_item(c, given, inside->expr));
     }
