@@ -17,11 +17,11 @@ plan_group plan_group_of(const bound_plan *bound, uint32_t step) {
 
 /* The runtime never stops inside a group. */
 static bool has_stop_inside(const plan *plan, plan_group group) {
-    for (uint32_t i = 0; i < plan->facts.stop_count; i++) {
+    for (uint32_t i = plan_stop_from(plan, group.first); i < plan->facts.stop_count; i++) {
         const plan_stop *stop = &plan->facts.stops[i];
+        if (stop->step >= group.end) break;
         if (stop->kind == STOP_CHECKED) continue; /* nothing is done there */
-        if (stop->step < group.end && (stop->step > group.first || (stop->step == group.first && stop_is_host(stop))))
-            return true;
+        if (stop->step > group.first || stop_is_host(stop)) return true;
     }
     return false;
 }

@@ -44,6 +44,19 @@ uint32_t plan_segment_of(const plan *plan, uint32_t step) {
     return low;
 }
 
+uint32_t plan_stop_from(const plan *plan, uint32_t step) {
+    const plan_facts *facts = &plan->facts;
+    uint32_t low = 0, high = facts->stop_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (facts->stops[middle].step < step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 int64_t plan_copied_bytes(const plan *plan) {
     int64_t sum = 0, bytes;
     for (uint32_t i = 0; i < plan->report_count; i++)

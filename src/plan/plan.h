@@ -211,6 +211,9 @@ static inline bool step_is_check(const plan_step *step) { return step->kind == S
 uint32_t plan_check_after(const plan *plan, uint32_t step);
 uint32_t plan_segment_of(const plan *plan, uint32_t step); /* the segment that the step lies in */
 
+/* The first of the plan's stops that does not stand before the step; the number of stops if there is none. */
+uint32_t plan_stop_from(const plan *plan, uint32_t step);
+
 /* Bytes a call copies, of all states and written inputs; INT64_MAX if that depends on symbols. */
 int64_t plan_copied_bytes(const plan *plan);
 /* Of each state's block whose initial bytes are all zero, that it begins with zeros. */

@@ -271,8 +271,7 @@ insitu_status insitu_context_read_output(insitu_context *context, int32_t index,
     insitu_tensor tensor;
     if (!data && size) FAIL(diag, INSITU_ARG, "insitu_context_read_output needs data");
     TRY(insitu_context_output(context, index, &tensor, diag));
-    size_t expected = tensor.dtype.bits / 8;
-    for (int32_t i = 0; i < tensor.ndim; i++) expected *= (size_t)tensor.shape[i];
+    const size_t expected = tensor_bytes(&tensor);
     if (size != expected)
         FAIL(diag, INSITU_SHAPE, "output '%s' has %zu bytes where %zu were given",
              context->engine->plan->outputs[index].name, expected, size);

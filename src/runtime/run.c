@@ -261,25 +261,12 @@ static insitu_status run_control(insitu_context *context, uint32_t segment, uint
     }
 }
 
-/* The first of the plan's stops that does not stand before the step. */
-static uint32_t find_stop(const plan_facts *facts, uint32_t step) {
-    uint32_t low = 0, high = facts->stop_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (facts->stops[middle].step < step)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The device's steps, from one stop to the next; what a control step runs lies behind when it has run. */
 static insitu_status run_range(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
                                uint32_t *out_failed, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     uint32_t at = first;
-    for (uint32_t i = find_stop(&plan->facts, first); i < plan->facts.stop_count; i++) {
+    for (uint32_t i = plan_stop_from(plan, first); i < plan->facts.stop_count; i++) {
         const plan_stop *stop = &plan->facts.stops[i];
         if (stop->step >= end) break;
         if (stop->step < at || (!stop_is_host(stop) && (stop->kind != STOP_SAVE || !context->logged))) continue;

@@ -277,6 +277,8 @@ typedef struct expected_tensor {
     const device *device; /* in whose memory it lies, */
     bool may_be_host;     /* or in the host's */
 } expected_tensor;
+/* Of its elements, of a tensor whose bytes were found to fit. */
+size_t tensor_bytes(const insitu_tensor *tensor);
 /* Its dtype and device. Errors: ARG. */
 MUST_CHECK insitu_status expect_dtype(const expected_tensor *expected, const insitu_tensor *tensor, insitu_diag *diag);
 /* Its place and layout, of a tensor with a good rank and good sizes. Errors: ARG (no data, alignment), SHAPE. */

@@ -185,11 +185,10 @@ insitu_status insitu_state_tensor(const insitu_state *state, int32_t index, insi
 static insitu_status find_dense(const insitu_state *state, const char *name, size_t size,
                                 const insitu_tensor **out_tensor, insitu_diag *diag) {
     int32_t index = insitu_engine_find_state(state->engine, name);
+    *out_tensor = NULL;
     if (index < 0) FAIL(diag, INSITU_ARG, "the engine has no state '%s'", name);
     const insitu_tensor *tensor = &state->tensors[index];
-    size_t expected = tensor->dtype.bits / 8;
-    for (int32_t i = 0; i < tensor->ndim; i++)
-        if (!checked_size_mul(expected, (size_t)tensor->shape[i], &expected)) return INSITU_NOMEM;
+    const size_t expected = tensor_bytes(tensor);
     if (size != expected)
         FAIL(diag, INSITU_SHAPE, "state '%s' has %zu bytes where %zu were given", name, expected, size);
     *out_tensor = tensor;

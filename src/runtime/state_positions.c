@@ -27,11 +27,10 @@ insitu_status insitu_state_describe(const insitu_state *state, int32_t index, in
                                .dtype = tensor->dtype,
                                .ndim = tensor->ndim,
                                .sizes = tensor->shape,
-                               .bytes = tensor->dtype.bits / 8,
+                               .bytes = tensor_bytes(tensor),
                                .update = update_of(plan, plan->states[index].name),
                                .position_axis = position_axis(plan, (uint32_t)index),
                                .is_bound = state->is_bound[plan->states[index].state_storage]};
-    for (int32_t i = 0; i < tensor->ndim; i++) found.bytes *= (size_t)tensor->shape[i];
     public_copy(info, info->struct_size, &found, sizeof(found));
     return INSITU_OK;
 }

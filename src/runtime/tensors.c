@@ -3,6 +3,12 @@
 
 #include <inttypes.h>
 
+size_t tensor_bytes(const insitu_tensor *tensor) {
+    size_t bytes = tensor->dtype.bits / 8;
+    for (int32_t i = 0; i < tensor->ndim; i++) bytes *= (size_t)tensor->shape[i];
+    return bytes;
+}
+
 bool same_strides(uint32_t rank, const int64_t *sizes, const int64_t *a, const int64_t *b) {
     bool is_same = true;
     for (uint32_t i = 0; i < rank; i++) {

@@ -370,8 +370,8 @@ static bool is_elementwise(const bound_step *step) {
 }
 
 static bool is_stop(const plan *plan, uint32_t step) {
-    for (uint32_t i = 0; i < plan->facts.stop_count; i++)
-        if (plan->facts.stops[i].step == step && plan->facts.stops[i].kind != STOP_CHECKED) return true;
+    for (uint32_t i = plan_stop_from(plan, step); i < plan->facts.stop_count && plan->facts.stops[i].step == step; i++)
+        if (plan->facts.stops[i].kind != STOP_CHECKED) return true;
     return false;
 }
 
