@@ -30,10 +30,6 @@ bool layer_may_fail(const network *network, const layer *layer) {
     return false;
 }
 
-static bool is_same_place(const plan_operand *a, const plan_operand *b) {
-    return a->storage == b->storage && type_same_elements(&a->type, &b->type);
-}
-
 static insitu_status save_results(emitter *emitter, const layer *layer, const plan_operand *results) {
     planner *planner = emitter->planner;
     plan_step stored = step_new(planner, layer->kind, layer->name, layer->source);

@@ -60,10 +60,6 @@ static insitu_status copy_tables(inner *inner, const network *region) {
     return INSITU_OK;
 }
 
-static bool is_same_place(const plan_operand *a, const plan_operand *b) {
-    return a->storage == b->storage && type_same_elements(&a->type, &b->type);
-}
-
 /* The input that lies at the place; NONE. */
 static uint32_t find_home(const inner *inner, const plan_operand *place) {
     for (uint32_t i = 0; i < inner->view.input_count; i++)

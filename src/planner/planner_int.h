@@ -259,6 +259,9 @@ static inline bool returns_old(const planner *planner, uint32_t aside) {
 static inline plan_operand planner_place(const planner *planner, tensor_id tensor) {
     return (plan_operand){planner->tensors[tensor.index].storage, planner->tensors[tensor.index].type};
 }
+static inline bool is_same_place(const plan_operand *a, const plan_operand *b) {
+    return a->storage == b->storage && type_same_elements(&a->type, &b->type);
+}
 /* Where the tensor's elements lie in a copy of it, or of what it is a view of; false if they don't. */
 bool planner_aside(planner *planner, uint32_t index, tensor_id tensor, plan_operand *out);
 /* A layer whose result has its operand's elements, and which is no view: copy, and reshape of what has no such view. */

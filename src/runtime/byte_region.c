@@ -56,18 +56,24 @@ static void dense_steps(const byte_region *region, int64_t *out_steps) {
     }
 }
 
+/* Of the region's runs, from place to place. */
+static device_copy copy_of(const byte_region *region, void *target, const int64_t *target_steps, const void *source,
+                           const int64_t *source_steps) {
+    return (device_copy){.item = region->run,
+                         .rank = region->rank,
+                         .sizes = region->counts,
+                         .target = target,
+                         .target_steps = target_steps,
+                         .source = source,
+                         .source_steps = source_steps};
+}
+
 insitu_status region_gather(const byte_region *region, const device *device, void *stream, const void *block,
                             void *dense, insitu_diag *diag) {
     int64_t steps[MAX_RANK];
     if (region->run == 0) return INSITU_OK;
     dense_steps(region, steps);
-    const device_copy copy = {.item = region->run,
-                              .rank = region->rank,
-                              .sizes = region->counts,
-                              .target = dense,
-                              .target_steps = steps,
-                              .source = (const uint8_t *)block + region->offset,
-                              .source_steps = region->steps};
+    const device_copy copy = copy_of(region, dense, steps, (const uint8_t *)block + region->offset, region->steps);
     return device->copy_strided(device, stream, &copy, diag);
 }
 
@@ -76,13 +82,7 @@ insitu_status region_scatter(const byte_region *region, const device *device, vo
     int64_t steps[MAX_RANK];
     if (region->run == 0) return INSITU_OK;
     dense_steps(region, steps);
-    const device_copy copy = {.item = region->run,
-                              .rank = region->rank,
-                              .sizes = region->counts,
-                              .target = (uint8_t *)block + region->offset,
-                              .target_steps = region->steps,
-                              .source = dense,
-                              .source_steps = steps};
+    const device_copy copy = copy_of(region, (uint8_t *)block + region->offset, region->steps, dense, steps);
     return device->copy_strided(device, stream, &copy, diag);
 }
 

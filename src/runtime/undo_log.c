@@ -1,7 +1,7 @@
 /* The undo log of a state. An entry's bytes lie in the device's memory, padded to 8; what they are is told on the host. */
 #include "runtime/undo_log.h"
 
-enum { FIRST_CAPACITY = 4096, FIRST_ENTRIES = 16, ENTRY_ALIGNMENT = 8, FIRST_MARKS = 8 };
+enum { FIRST_CAPACITY = 4096, FIRST_ROWS = 8, ENTRY_ALIGNMENT = 8 };
 
 /* ---- entries ---- */
 
@@ -14,39 +14,24 @@ bool undo_room_add(undo_room *room, const byte_region *region, size_t count) {
            checked_size_add(room->shapes, 1, &room->shapes);
 }
 
-/* A larger block with the old one's first used bytes; NULL if memory is short. */
-static void *grow(void *old, size_t used, size_t count, size_t size) {
-    size_t bytes;
-    void *data = checked_size_mul(count, size, &bytes) ? memory_alloc(bytes) : NULL;
-    if (!data) return NULL;
-    if (used) memcpy(data, old, used * size);
-    memory_free(old);
-    return data;
-}
-
 /* At least needed, twice as much as before if that is more. */
 static size_t grown(size_t capacity, size_t needed, size_t least) {
     size_t size = capacity <= SIZE_MAX / 2 && capacity * 2 > needed ? capacity * 2 : needed;
     return size < least ? least : size;
 }
 
-static insitu_status reserve_entries(undo_log *log, size_t needed) {
-    if (needed <= log->entry_capacity) return INSITU_OK;
-    size_t capacity = grown(log->entry_capacity, needed, FIRST_ENTRIES);
-    undo_entry *entries = grow(log->entries, log->count, capacity, sizeof(*entries));
-    if (!entries) return INSITU_NOMEM;
-    log->entries = entries;
-    log->entry_capacity = capacity;
-    return INSITU_OK;
-}
-
-static insitu_status reserve_shapes(undo_log *log, size_t needed) {
-    if (needed <= log->shape_capacity) return INSITU_OK;
-    size_t capacity = grown(log->shape_capacity, needed, FIRST_ENTRIES);
-    byte_region *shapes = grow(log->shapes, log->shape_count, capacity, sizeof(*shapes));
-    if (!shapes) return INSITU_NOMEM;
-    log->shapes = shapes;
-    log->shape_capacity = capacity;
+/* Room for so many rows, of which count are kept. */
+static insitu_status reserve_rows(void *rows, size_t count, size_t *capacity, size_t needed, size_t size) {
+    void *old, *data;
+    size_t more = grown(*capacity, needed, FIRST_ROWS), bytes;
+    if (needed <= *capacity) return INSITU_OK;
+    data = checked_size_mul(more, size, &bytes) ? memory_alloc(bytes) : NULL;
+    if (!data) return INSITU_NOMEM;
+    memcpy(&old, rows, sizeof(old));
+    if (count) memcpy(data, old, count * size);
+    memory_free(old);
+    memcpy(rows, &data, sizeof(data));
+    *capacity = more;
     return INSITU_OK;
 }
 
@@ -69,8 +54,9 @@ insitu_status undo_log_reserve(undo_log *log, undo_room room, insitu_diag *diag)
     insitu_status status = INSITU_NOMEM;
     if (checked_size_add(log->count, room.entries, &entries) &&
         checked_size_add(log->shape_count, room.shapes, &shapes) && checked_size_add(log->used, room.bytes, &bytes)) {
-        status = reserve_entries(log, entries);
-        if (status == INSITU_OK) status = reserve_shapes(log, shapes);
+        status = reserve_rows(&log->entries, log->count, &log->entry_capacity, entries, sizeof(*log->entries));
+        if (status == INSITU_OK)
+            status = reserve_rows(&log->shapes, log->shape_count, &log->shape_capacity, shapes, sizeof(*log->shapes));
         if (status == INSITU_OK) status = reserve_bytes(log, bytes, diag);
     }
     if (status != INSITU_NOMEM) return status;
@@ -113,13 +99,9 @@ insitu_status undo_log_roll_back(undo_log *log, void *stream, void *const *stora
 /* ---- snapshots ---- */
 
 insitu_status undo_log_mark(undo_log *log, insitu_diag *diag) {
-    if (log->mark_count == log->mark_capacity) {
-        uint32_t capacity = log->mark_capacity ? 2 * log->mark_capacity : FIRST_MARKS;
-        size_t *marks = grow(log->marks, log->mark_count, capacity, sizeof(*marks));
-        if (!marks) FAIL(diag, INSITU_NOMEM, "out of memory for snapshot %u", log->mark_count);
-        log->marks = marks;
-        log->mark_capacity = capacity;
-    }
+    if (reserve_rows(&log->marks, log->mark_count, &log->mark_capacity, (size_t)log->mark_count + 1,
+                     sizeof(*log->marks)) != INSITU_OK)
+        FAIL(diag, INSITU_NOMEM, "out of memory for snapshot %u", log->mark_count);
     log->marks[log->mark_count++] = log->count;
     return INSITU_OK;
 }

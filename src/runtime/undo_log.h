@@ -21,7 +21,8 @@ typedef struct undo_log {
     size_t count, entry_capacity, shape_count, shape_capacity;
     size_t used, capacity; /* bytes of data */
     size_t *marks;         /* of each open snapshot: how many entries there were when it was taken */
-    uint32_t mark_count, mark_capacity;
+    size_t mark_capacity;
+    uint32_t mark_count;
 } undo_log;
 
 /* Room in a log. */
