@@ -105,7 +105,7 @@ MUST_CHECK insitu_status read_signature(reader *reader, const json_cursor *at);
 /* pytree_spec.c: in_spec, out_spec, forward_arg_names; needs the signature */
 MUST_CHECK insitu_status read_call_specs(reader *reader, const json_cursor *graph_module);
 
-/* ---- what only archive_print tells (about.c) ---- */
+/* ---- what only archive_print tells (file_info.c) ---- */
 
 typedef struct archive_record { /* of the zip file, in the directory's order */
     const char *name;

@@ -137,6 +137,6 @@ insitu_status insitu_network_add_kv_cache_update(insitu_network *network, insitu
     insitu_status status = check_operands(&kv);
     if (status == INSITU_OK) status = read_sizes(&kv);
     if (status == INSITU_OK) status = add_whole(&kv, out_value);
-    sym_pool_forgive(&network->network->symbols);
+    sym_pool_clear_error(&network->network->symbols);
     return diag_complete(diag, status);
 }

@@ -190,7 +190,7 @@ static insitu_status parse_expression(insitu_network *network, const char *text,
     sym_pool *pool = &network->network->symbols;
     TRY(check_symbols(network, text, diag));
     insitu_status status = sym_parse(pool, &cursor, out, diag);
-    sym_pool_forgive(pool);
+    sym_pool_clear_error(pool);
     TRY(status);
     cursor += strspn(cursor, " ");
     if (*cursor) FAIL(diag, INSITU_FORMAT, "the expression '%.200s' ends before '%.64s'", text, cursor);

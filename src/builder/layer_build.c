@@ -139,7 +139,7 @@ static void mark_bounds(const layer_build *build, uint32_t first_assert) {
 
 insitu_status build_close(layer_build *build) {
     if (build->status != INSITU_OK) {
-        if (build->network) sym_pool_forgive(&build->network->network->symbols);
+        if (build->network) sym_pool_clear_error(&build->network->network->symbols);
         return diag_complete(build->diag, build->status);
     }
     network *network = build->network->network;
@@ -151,7 +151,7 @@ insitu_status build_close(layer_build *build) {
                                              results, build->diag);
     if (status != INSITU_OK) {
         network_undo(network, before); /* what inference required before it failed */
-        sym_pool_forgive(&network->symbols);
+        sym_pool_clear_error(&network->symbols);
         return diag_complete(build->diag, status);
     }
     mark_bounds(build, before.asserts);

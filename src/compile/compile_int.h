@@ -16,9 +16,9 @@ MUST_CHECK insitu_status target_open(const char *name, const char *written, cons
 /* Some kernel of the device computes each step. Errors: UNSUPPORTED, with a row for each kind of step that none does. */
 MUST_CHECK insitu_status check_kernels(const device *device, const plan *plan, insitu_diag *diag);
 /* A number that the program's engines share, and those of other programs don't. */
-MUST_CHECK insitu_status identify_program(const graph *graph, uint64_t *out_identity, insitu_diag *diag);
+MUST_CHECK insitu_status fingerprint_program(const graph *graph, uint64_t *out_fingerprint, insitu_diag *diag);
 /* The same of a network that is no program's. */
-MUST_CHECK insitu_status identify_network(const network *network, uint64_t *out_identity, insitu_diag *diag);
+MUST_CHECK insitu_status fingerprint_network(const network *network, uint64_t *out_fingerprint, insitu_diag *diag);
 
 /* ---- compile_cache.c ---- */
 typedef struct cache_entry { /* of one program and one set of options */

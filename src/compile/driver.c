@@ -128,7 +128,7 @@ static insitu_status make_network(const archive_program *archive, const insitu_c
     *out_network = NULL;
     TRY(graph_build(archive, &graph, diag));
     insitu_status status = dump_graph(graph, "graph", diag);
-    if (status == INSITU_OK) status = identify_program(graph, &identity, diag);
+    if (status == INSITU_OK) status = fingerprint_program(graph, &identity, diag);
     if (status == INSITU_OK && options->keep_values) status = passes_run_one(graph, "keep_values", diag);
     if (status == INSITU_OK) status = passes_run(graph, diag);
     if (status == INSITU_OK) status = dump_graph(graph, "graph after passes", diag);
@@ -292,7 +292,7 @@ static insitu_status compile_copy(const insitu_network *network, const insitu_co
     struct network *copy;
     TRY(check_network(network, options, diag));
     TRY(network_copy(network->network, &copy, diag));
-    insitu_status status = copy->identity ? INSITU_OK : identify_network(copy, &copy->identity, diag);
+    insitu_status status = copy->identity ? INSITU_OK : fingerprint_network(copy, &copy->identity, diag);
     if (status == INSITU_OK) return make_engine(copy, options, network->map, out_engine, diag);
     network_destroy(copy);
     return status;

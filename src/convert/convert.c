@@ -105,7 +105,7 @@ static bool is_symbolic(const converter *c, const graph_node *node) {
 }
 
 /* Of a node that is refused: results of the recorded types, so that later nodes are looked at too. */
-static insitu_status stand_in(converter *c) {
+static insitu_status placeholder_results(converter *c) {
     for (uint32_t i = 0; i < c->node->result_count; i++) {
         value_id id = c->node->results[i];
         const graph_value *value = graph_value_of(c->graph, id);
@@ -213,7 +213,7 @@ static insitu_status convert_refused(converter *c, refusals *refusals) {
     if (c->node->arg_count < 2 || c->node->args[0].kind != ARG_STRING || c->node->args[1].kind != ARG_STRING)
         return convert_fail(c, INSITU_FORMAT, "a refusal has an operator and a reason");
     TRY(refuse(refusals, c->node, c->node->args[0].string, c->node->args[1].string));
-    return stand_in(c);
+    return placeholder_results(c);
 }
 
 /* NULL: it has no row. */
@@ -239,7 +239,7 @@ static insitu_status convert_node(converter *c, refusals *refusals) {
     } else if (refusals->count == 0) {
         return status;
     }
-    return stand_in(c);
+    return placeholder_results(c);
 }
 
 insitu_status convert_nodes(converter *c) {

@@ -17,12 +17,12 @@ insitu_status emit_bitcast(converter *c, tensor_id x, dtype type, tensor_id *out
     return emit_on(c, &bitcast, x, out);
 }
 
-insitu_status emit_parts(converter *c, tensor_id x, tensor_id *out) {
+insitu_status emit_to_real_pairs(converter *c, tensor_id x, tensor_id *out) {
     TRY(emit_unsqueeze(c, x, rank_of(c, x), out));
     return emit_bitcast(c, *out, part_of(dtype_of(c, x)), out);
 }
 
-insitu_status emit_whole(converter *c, tensor_id pairs, tensor_id *out) {
+insitu_status emit_from_real_pairs(converter *c, tensor_id pairs, tensor_id *out) {
     dtype type = whole_of(dtype_of(c, pairs));
     uint32_t rank = rank_of(c, pairs);
     if (type == DTYPE_COUNT) return convert_unsupported(c, "complex numbers of %s", dtype_name(dtype_of(c, pairs)));
@@ -51,20 +51,20 @@ insitu_status emit_complex_fill(converter *c, dtype type, const shape *shape, sy
         TRY(emit_fill(c, part_of(type), &pairs, zero, &parts[1]));
         TRY(emit_concat(c, parts, 2, shape->rank, &parts[0]));
     }
-    return emit_whole(c, parts[0], out);
+    return emit_from_real_pairs(c, parts[0], out);
 }
 
 insitu_status emit_complex_cast(converter *c, tensor_id x, dtype type, tensor_id *out) {
     tensor_id parts[2];
     uint32_t rank = rank_of(c, x);
     if (!dtype_is_complex(type)) { /* the real part */
-        TRY(emit_parts(c, x, &parts[0]));
+        TRY(emit_to_real_pairs(c, x, &parts[0]));
         TRY(emit_part(c, parts[0], 0, &parts[0]));
         TRY(emit_squeeze(c, parts[0], rank, &parts[0]));
         return emit_cast(c, parts[0], type, out);
     }
     if (dtype_is_complex(dtype_of(c, x))) {
-        TRY(emit_parts(c, x, &parts[0]));
+        TRY(emit_to_real_pairs(c, x, &parts[0]));
         TRY(emit_cast(c, parts[0], part_of(type), &parts[0]));
     } else {
         TRY(emit_cast(c, x, part_of(type), &parts[0]));
@@ -72,7 +72,7 @@ insitu_status emit_complex_cast(converter *c, tensor_id x, dtype type, tensor_id
         TRY(emit_number(c, part_of(type), &tensor_of(c, parts[0])->shape, sym_int(c->pool, 0), &parts[1]));
         TRY(emit_concat(c, parts, 2, rank, &parts[0]));
     }
-    return emit_whole(c, parts[0], out);
+    return emit_from_real_pairs(c, parts[0], out);
 }
 
 /* view.dtype */
@@ -90,7 +90,7 @@ insitu_status convert_view_as_real(converter *c) {
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
     if (!dtype_is_complex(dtype_of(c, x))) return convert_fail(c, INSITU_FORMAT, "of a tensor that is not complex");
-    TRY(emit_parts(c, x, &result));
+    TRY(emit_to_real_pairs(c, x, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
@@ -98,7 +98,7 @@ insitu_status convert_view_as_real(converter *c) {
 insitu_status convert_view_as_complex(converter *c) {
     tensor_id x, result;
     TRY(take_tensor(c, "self", &x));
-    TRY(emit_whole(c, x, &result));
+    TRY(emit_from_real_pairs(c, x, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
@@ -115,7 +115,7 @@ insitu_status convert_complex(converter *c) {
         TRY(emit_unsqueeze(c, parts[i], shape.rank, &parts[i]));
     }
     TRY(emit_concat(c, parts, 2, shape.rank, &result));
-    TRY(emit_whole(c, result, &result));
+    TRY(emit_from_real_pairs(c, result, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
@@ -129,7 +129,7 @@ insitu_status convert_component(converter *c) {
         set_only_result(c, x);
         return INSITU_OK;
     }
-    TRY(emit_parts(c, x, &result));
+    TRY(emit_to_real_pairs(c, x, &result));
     TRY(emit_part(c, result, c->param, &result));
     TRY(emit_squeeze(c, result, rank_of(c, x), &result));
     set_only_result(c, result);
@@ -141,11 +141,11 @@ insitu_status convert_conjugate(converter *c) {
     tensor_id x, pairs, parts[2];
     TRY(take_tensor(c, "self", &x));
     if (dtype_is_complex(dtype_of(c, x))) {
-        TRY(emit_parts(c, x, &pairs));
+        TRY(emit_to_real_pairs(c, x, &pairs));
         for (uint32_t i = 0; i < 2; i++) TRY(emit_part(c, pairs, i, &parts[i]));
         TRY(emit_unary(c, OP_NEG, parts[1], &parts[1]));
         TRY(emit_concat(c, parts, 2, rank_of(c, x), &pairs));
-        TRY(emit_whole(c, pairs, &x));
+        TRY(emit_from_real_pairs(c, pairs, &x));
     }
     set_only_result(c, x);
     return INSITU_OK;

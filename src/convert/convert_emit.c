@@ -51,7 +51,7 @@ insitu_status emit_reshape(converter *c, tensor_id x, const shape *shape, tensor
     return emit_on(c, &reshape, x, out);
 }
 
-const layer *made_by(const converter *c, tensor_id x) {
+const layer *producer_of(const converter *c, tensor_id x) {
     const network_tensor *tensor = tensor_of(c, x);
     bool made = tensor->role == TENSOR_RESULT && tensor->producer.index != NONE;
     return made ? network_layer_of(c->network, tensor->producer) : NULL;
@@ -59,7 +59,7 @@ const layer *made_by(const converter *c, tensor_id x) {
 
 /* What x is a permutation of, if the axes put it back in order; else NO_TENSOR. */
 static tensor_id permuted_back(const converter *c, tensor_id x, const uint32_t *axes) {
-    const layer *layer = made_by(c, x);
+    const layer *layer = producer_of(c, x);
     if (!layer || layer->kind != LAYER_PERMUTE) return NO_TENSOR;
     attr before = layer_attr(layer, ATTR_AXES);
     for (uint32_t i = 0; i < before.list.count; i++) {

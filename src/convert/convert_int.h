@@ -107,7 +107,7 @@ MUST_CHECK insitu_status emit(converter *c, const layer_draft *draft, const tens
                               tensor_id *out_results);
 MUST_CHECK insitu_status emit_on(converter *c, const layer_draft *draft, tensor_id x, tensor_id *out);
 /* The layer that makes a tensor; NULL: an input or the like, or a result of a node that was refused. */
-const layer *made_by(const converter *c, tensor_id x);
+const layer *producer_of(const converter *c, tensor_id x);
 /* These give x itself where nothing would change. */
 MUST_CHECK insitu_status emit_cast(converter *c, tensor_id x, dtype type, tensor_id *out);
 MUST_CHECK insitu_status emit_reshape(converter *c, tensor_id x, const shape *shape, tensor_id *out);
@@ -146,8 +146,8 @@ MUST_CHECK insitu_status emit_fill(converter *c, dtype type, const shape *shape,
 MUST_CHECK insitu_status emit_number(converter *c, dtype type, const shape *shape, sym value, tensor_id *out);
 MUST_CHECK insitu_status emit_bitcast(converter *c, tensor_id x, dtype type, tensor_id *out);
 /* (..., n) of complex numbers as (..., n, 2) of floats, and back (convert_bits.c). */
-MUST_CHECK insitu_status emit_parts(converter *c, tensor_id x, tensor_id *out);
-MUST_CHECK insitu_status emit_whole(converter *c, tensor_id pairs, tensor_id *out);
+MUST_CHECK insitu_status emit_to_real_pairs(converter *c, tensor_id x, tensor_id *out);
+MUST_CHECK insitu_status emit_from_real_pairs(converter *c, tensor_id pairs, tensor_id *out);
 /* emit_fill and emit_cast where a dtype is complex (convert_bits.c). */
 MUST_CHECK insitu_status emit_complex_fill(converter *c, dtype type, const shape *shape, sym value, tensor_id *out);
 MUST_CHECK insitu_status emit_complex_cast(converter *c, tensor_id x, dtype type, tensor_id *out);

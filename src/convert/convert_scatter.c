@@ -34,7 +34,7 @@ static insitu_status emit_index_update(converter *c, tensor_id x, tensor_id sour
     tensor_id operands[2 + MAX_RANK] = {x, source};
     dtype type = dtype_of(c, x);
     bool is_complex = dtype_is_complex(type), is_byte = dtype_is_float(type) && dtype_size(type) == 1;
-    for (uint32_t i = 0; i < 2 && is_complex; i++) TRY(emit_parts(c, operands[i], &operands[i]));
+    for (uint32_t i = 0; i < 2 && is_complex; i++) TRY(emit_to_real_pairs(c, operands[i], &operands[i]));
     for (uint32_t i = 0; i < 2 && is_byte && !write->accumulate; i++) {
         TRY(emit_bitcast(c, operands[i], DTYPE_U8, &operands[i]));
     }
@@ -44,7 +44,7 @@ static insitu_status emit_index_update(converter *c, tensor_id x, tensor_id sour
     draft_list(&update, ATTR_DIMS, write->dims, write->count);
     draft_flag(c->pool, &update, ATTR_WRAP, write->wrap);
     TRY(emit(c, &update, operands, 2 + write->count, out));
-    return is_complex ? emit_whole(c, *out, out) : emit_bitcast(c, *out, type, out);
+    return is_complex ? emit_from_real_pairs(c, *out, out) : emit_bitcast(c, *out, type, out);
 }
 
 insitu_status convert_index_put(converter *c) {

@@ -77,7 +77,7 @@ MUST_CHECK insitu_status sym_pool_clone(const sym_pool *source, sym_pool *out_po
 /* A pool of the same expressions that can build more without touching source, which must outlive it; release it. */
 void sym_pool_view(const sym_pool *source, sym_pool *out_view);
 /* What could not be expressed is dropped by the caller; the pool goes on. A want of memory stays. */
-void sym_pool_forgive(sym_pool *pool);
+void sym_pool_clear_error(sym_pool *pool);
 MUST_CHECK insitu_status sym_pool_status(const sym_pool *pool, insitu_diag *diag);
 uint32_t sym_find_symbol(const sym_pool *pool, const char *name); /* index, NONE */
 /* Finds or adds; the range of a symbol that is found is narrowed to the one given (bounds that contradict it are ignored). */

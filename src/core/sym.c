@@ -83,7 +83,7 @@ insitu_status sym_pool_status(const sym_pool *pool, insitu_diag *diag) {
     return INSITU_OK;
 }
 
-void sym_pool_forgive(sym_pool *pool) {
+void sym_pool_clear_error(sym_pool *pool) {
     if (pool->too_large) pool->failed = pool->too_large = false;
 }
 

@@ -4,7 +4,7 @@
 
 #include "graph/graph.h"
 
-/* ---- words of the text form (words.c). Numbers are those of the .pt2 format ---- */
+/* ---- words of the text form (keywords.c). Numbers are those of the .pt2 format ---- */
 const char *layout_word(int32_t number);        /* NULL: no such layout */
 const char *memory_format_word(int32_t number); /* NULL: no such format */
 int32_t layout_number(const char *word);        /* -1: none */

@@ -11,7 +11,7 @@ static const operator_facts rows[SCHEMA_COUNT] = {
 #define ALIAS(rule)                .alias = RULE_##rule,
 #define INVERSE(way)               .inverse = INVERSE_##way,
 #define MUTATES(kind)              .write = WRITE_##kind,
-#define STATISTICS(twin)           .write = WRITE_STATISTICS, .other = SCHEMA_##twin + 1,
+#define STATISTICS(variant)           .write = WRITE_STATISTICS, .other = SCHEMA_##variant + 1,
 #define RESULT(rule)               .result = RESULT_##rule,
 #define NOOP(kind)                 .noop = NOOP_##kind,
 #define SCATTERS(view)             .noop = NOOP_SCATTER, .other = SCHEMA_##view + 1,

@@ -136,7 +136,7 @@ typedef struct operator_facts {
     uint8_t number;               /* number_kind */
     uint8_t op_numbers, op_bools; /* sym_op */
     uint8_t cast_cpu, cast_cuda;  /* cast_rule */
-    uint16_t other; /* the twin of WRITE_STATISTICS, the view of NOOP_SCATTER: 1 + its number; 0: none is known */
+    uint16_t other; /* the variant of WRITE_STATISTICS, the view of NOOP_SCATTER: 1 + its number; 0: none is known */
 } operator_facts;
 
 /* Never NULL. schema NULL: an operator of which nothing is known. */

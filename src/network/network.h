@@ -34,7 +34,7 @@ typedef struct layer {
     attr *attrs;        /* one for each attribute row of the kind */
     const char *name;   /* of the node that it came from */
     const char *source; /* "model.py:41" or "" */
-    bool assembles;     /* an update that network_assemble made: its source is a part of the state's new value */
+    bool assembles; /* an update that network_rewrite_as_updates made: its source is a part of the state's new value */
 } layer;
 
 typedef struct network_input { /* in the order of the user inputs */
@@ -188,13 +188,13 @@ MUST_CHECK insitu_status network_copy(const network *source, network **out_netwo
 uint32_t network_position_axis(const network *network, uint32_t state);
 /* Of an input (or a state) that begins as start and ends as next (update_kind.c). */
 update_kind network_update_kind(const network *network, tensor_id start, tensor_id next);
-/* What is known of an index tensor (index_form.c): element [i,j...] is base + i*steps[0] + j*steps[1] ... + an unknown number
+/* What is known of an index tensor (affine_index.c): element [i,j...] is base + i*steps[0] + j*steps[1] ... + an unknown number
  * if is_unknown, which changes along the dimensions of varies alone. Dimensions of size 1 have step 0. */
-typedef struct index_form {
+typedef struct affine_index {
     int64_t base, steps[MAX_RANK];
     uint32_t varies;
     bool is_unknown;
-} index_form;
-index_form network_index_form(const network *network, tensor_id tensor);
+} affine_index;
+affine_index network_affine_index(const network *network, tensor_id tensor);
 
 #endif

@@ -82,16 +82,16 @@ insitu_status network_add_slice(network *network, const layer *like, tensor_id x
     return network_add_layer(network, &slice, &x, 1, like->name, like->source, out, diag);
 }
 
-const layer *network_maker_of(const network *network, tensor_id tensor, layer_kind kind) {
+const layer *network_producer_of(const network *network, tensor_id tensor, layer_kind kind) {
     const network_tensor *made = network_tensor_of(network, tensor);
     if (made->role != TENSOR_RESULT) return NULL;
     const layer *maker = network_layer_of(network, made->producer);
     return maker->kind == kind ? maker : NULL;
 }
 
-tensor_id network_before_reshapes(const network *network, tensor_id tensor) {
+tensor_id network_strip_reshapes(const network *network, tensor_id tensor) {
     const layer *reshape;
-    while ((reshape = network_maker_of(network, tensor, LAYER_RESHAPE))) tensor = reshape->operands[0];
+    while ((reshape = network_producer_of(network, tensor, LAYER_RESHAPE))) tensor = reshape->operands[0];
     return tensor;
 }
 

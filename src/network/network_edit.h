@@ -64,9 +64,9 @@ void network_move_added(network *network, uint32_t first_added, uint32_t positio
 MUST_CHECK insitu_status network_add_slice(network *network, const layer *like, tensor_id x, uint32_t dim, sym start,
                                            sym end, int64_t step, tensor_id *out, insitu_diag *diag);
 /* The layer that makes the tensor, if it is of this kind; NULL. */
-const layer *network_maker_of(const network *network, tensor_id tensor, layer_kind kind);
+const layer *network_producer_of(const network *network, tensor_id tensor, layer_kind kind);
 /* The tensor of the same elements that reshapes have begun with. */
-tensor_id network_before_reshapes(const network *network, tensor_id tensor);
+tensor_id network_strip_reshapes(const network *network, tensor_id tensor);
 /* The bytes of a dense constant of constant sizes, none of them 0; NULL: it is none, or its bytes are not known. */
 const uint8_t *network_constant_elements(const network *network, tensor_id tensor, int64_t *out_count);
 /* A network as it was, for passes on trial. What they added stays in its arena. */

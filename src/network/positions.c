@@ -77,7 +77,7 @@ static bool is_position_number(tracer *tracer, sym value, sym extent) {
 
 /* 0, 1, 2 ... along some dimensions: what is added to a first position. */
 static bool is_run(tracer *tracer, tensor_id tensor) {
-    const index_form form = network_index_form(tracer->network, tensor);
+    const affine_index form = network_affine_index(tracer->network, tensor);
     const network_tensor *row = network_tensor_of(tracer->network, tensor);
     if (form.is_unknown || form.base != 0) return false;
     for (uint32_t i = 0; i < row->shape.rank; i++)
@@ -171,15 +171,16 @@ static int32_t axis_of_slice(tracer *tracer, const layer *layer) {
                    ? (int32_t)dim
                    : NO_AXIS;
     tensor_id part = layer->operands[1];
-    for (const struct layer *looker; (looker = maker(tracer, part)); part = looker->operands[0]) {
-        if (looker->kind == LAYER_SLICE) break;
-        if (!kind_has(looker->kind, TRAIT_UPDATE) && looker->kind != LAYER_RESHAPE && looker->kind != LAYER_PERMUTE)
+    for (const struct layer *view_node; (view_node = maker(tracer, part)); part = view_node->operands[0]) {
+        if (view_node->kind == LAYER_SLICE) break;
+        if (!kind_has(view_node->kind, TRAIT_UPDATE) && view_node->kind != LAYER_RESHAPE &&
+            view_node->kind != LAYER_PERMUTE)
             return NO_AXIS;
     }
-    const struct layer *looker = maker(tracer, part);
-    if (!looker || !same_attr(looker, layer, ATTR_DIM) || !same_attr(looker, layer, ATTR_START) ||
-        !same_attr(looker, layer, ATTR_END) || !same_attr(looker, layer, ATTR_STEP) ||
-        looker->operands[0].index != layer->operands[0].index)
+    const struct layer *view_node = maker(tracer, part);
+    if (!view_node || !same_attr(view_node, layer, ATTR_DIM) || !same_attr(view_node, layer, ATTR_START) ||
+        !same_attr(view_node, layer, ATTR_END) || !same_attr(view_node, layer, ATTR_STEP) ||
+        view_node->operands[0].index != layer->operands[0].index)
         return NO_AXIS;
     int32_t axis = axis_between(tracer, part, layer->operands[1]);
     return axis == dim ? NO_AXIS : axis;

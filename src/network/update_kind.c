@@ -8,7 +8,7 @@ static bool is_sequence_axis(int64_t dim) { return dim == 1 || dim == 2; }
  * row. False if there are more, or the rows do not follow. */
 static bool find_rows(const network *network, tensor_id positions, uint32_t batch, uint32_t *out_dim) {
     const shape *shape = &network_tensor_of(network, positions)->shape;
-    const index_form form = network_index_form(network, positions);
+    const affine_index form = network_affine_index(network, positions);
     int64_t size;
     *out_dim = NONE;
     for (uint32_t i = 0; i < shape->rank; i++) {
@@ -22,7 +22,7 @@ static bool find_rows(const network *network, tensor_id positions, uint32_t batc
 /* Rows of the batch: 0, 1, 2 ... along one dimension, as many as there are. *out_dim NONE: there is one. */
 static bool find_batch(const network *network, tensor_id rows, int64_t batch, uint32_t *out_dim) {
     const shape *shape = &network_tensor_of(network, rows)->shape;
-    const index_form form = network_index_form(network, rows);
+    const affine_index form = network_affine_index(network, rows);
     int64_t size;
     *out_dim = NONE;
     if (form.is_unknown || form.base != 0) return false;

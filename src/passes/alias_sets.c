@@ -43,7 +43,7 @@ insitu_status alias_add_base(alias_sets *sets, value_id value, value_id content)
                  .value = content,
                  .source = ""};
     alias_base *base = &sets->bases[sets->base_count];
-    *base = (alias_base){.value = value, .spoiler = NONE};
+    *base = (alias_base){.value = value, .clobber = NONE};
     TRY(add_view(sets, &root, &base->root));
     sets->base_count++;
     sets->object_of[value.index] = value.index;
@@ -73,7 +73,7 @@ static insitu_status spoil_tied(alias_sets *sets, uint32_t written) {
             if (bitset_has(&reached, tie->a) == bitset_has(&reached, tie->b)) continue;
             uint32_t other = bitset_has(&reached, tie->a) ? tie->b : tie->a;
             bitset_add(&reached, other);
-            sets->bases[other].spoiler = written;
+            sets->bases[other].clobber = written;
             grows = true;
         }
     }
@@ -84,12 +84,12 @@ static insitu_status spoil_tied(alias_sets *sets, uint32_t written) {
 static insitu_status check_known(alias_sets *sets, uint32_t index) {
     alias_base *base = &sets->bases[index];
     char text[NODE_TEXT_SIZE];
-    if (base->spoiler == NONE) return INSITU_OK;
-    const alias_base *spoiler = &sets->bases[base->spoiler];
-    base->spoiler = NONE;
+    if (base->clobber == NONE) return INSITU_OK;
+    const alias_base *clobber = &sets->bases[base->clobber];
+    base->clobber = NONE;
     return refuse(sets->diag, "uses '%.80s', which may share memory with '%.80s', which %s writes",
-                  graph_value_of(sets->graph, base->value)->name, graph_value_of(sets->graph, spoiler->value)->name,
-                  node_text(&spoiler->writer, text, sizeof(text)));
+                  graph_value_of(sets->graph, base->value)->name, graph_value_of(sets->graph, clobber->value)->name,
+                  node_text(&clobber->writer, text, sizeof(text)));
 }
 
 /* ---- views ---- */

@@ -16,9 +16,9 @@
  *     %3: f32[] = aten.sum.default(%slice_scatter)            and a mutation output: %slice_scatter -> b
  *
  * Algorithm: one walk in program order with the alias sets of alias_sets.c. Inputs that name one stored tensor are one
- * base. A value keeps its name: the twin's result is the in-place operator's value, a re-derived view is a new value.
+ * base. A value keeps its name: the variant's result is the in-place operator's value, a re-derived view is a new value.
  *
- * What can't be functional (no twin, no inverse, overlapping inputs of which one is written, a subgraph that writes its
+ * What can't be functional (no variant, no inverse, overlapping inputs of which one is written, a subgraph that writes its
  * operand) becomes a refusal (refuse.c). Needs fill_defaults and inline_wrappers; keeps program order. Errors: FORMAT (a
  * graph saved as functional that writes). */
 #include "passes/passes_int.h"
@@ -330,16 +330,16 @@ static insitu_status place_metadata(functionalizer *state, const graph_node *nod
         FAIL(sets->diag, INSITU_FORMAT, "%s has %u results where one is expected", node_text(node, text, sizeof(text)),
              node->result_count);
     uint32_t view = alias_view_index(sets, self);
-    graph_node twin = *node;
-    twin.target = mutation->twin->target;
-    twin.schema = mutation->twin;
-    if (twin.schema->arg_count != node->arg_count) return INSITU_INTERNAL;
+    graph_node variant = *node;
+    variant.target = mutation->variant->target;
+    variant.schema = mutation->variant;
+    if (variant.schema->arg_count != node->arg_count) return INSITU_INTERNAL;
     const tensor_type operand_type = sets->views[view].step.type;
     alias_plan plan;
-    TRY(view_plan(state->graph, &twin, 0, &operand_type, sets->diag, &plan));
+    TRY(view_plan(state->graph, &variant, 0, &operand_type, sets->diag, &plan));
     if (plan.verdict == ALIAS_VIEW) {
         for (uint32_t i = 0; i < plan.step_count; i++) {
-            TRY(rebase_strided(state, &twin, &plan.steps[i], &view));
+            TRY(rebase_strided(state, &variant, &plan.steps[i], &view));
             TRY(alias_add_view(sets, view, &plan.steps[i], node->source, &view));
         }
     }
@@ -347,20 +347,20 @@ static insitu_status place_metadata(functionalizer *state, const graph_node *nod
     return name_object(state, node->results[0], self);
 }
 
-/* The twin's arguments from the node's. What a normalisation's twin takes has the same names. */
-static insitu_status twin_arguments(functionalizer *state, const graph_node *node, const op_schema *twin,
-                                    graph_arg **out_args) {
-    TRY(arena_array(graph_arena(state->graph), twin->arg_count, sizeof(graph_arg), out_args));
-    for (uint32_t i = 0; i < twin->arg_count; i++) (*out_args)[i] = twin_argument(node, &twin->args[i]);
+/* The variant's arguments from the node's. What a normalisation's variant takes has the same names. */
+static insitu_status variant_arguments(functionalizer *state, const graph_node *node, const op_schema *variant,
+                                       graph_arg **out_args) {
+    TRY(arena_array(graph_arena(state->graph), variant->arg_count, sizeof(graph_arg), out_args));
+    for (uint32_t i = 0; i < variant->arg_count; i++) (*out_args)[i] = variant_argument(node, &variant->args[i]);
     return INSITU_OK;
 }
 
-/* The results of the twin: the node's own values, whose types are those of new tensors, and new ones past them. */
-static insitu_status twin_results(functionalizer *state, const graph_node *node, const mutation *mutation,
-                                  const tensor_type *computed, value_id *results, uint32_t count) {
+/* The results of the variant: the node's own values, whose types are those of new tensors, and new ones past them. */
+static insitu_status variant_results(functionalizer *state, const graph_node *node, const mutation *mutation,
+                                     const tensor_type *computed, value_id *results, uint32_t count) {
     graph *graph = state->graph;
     char stem[64];
-    target_stem(mutation->twin->target, stem, sizeof(stem));
+    target_stem(mutation->variant->target, stem, sizeof(stem));
     for (uint32_t i = 0; i < count; i++) {
         uint32_t written = NONE;
         for (uint32_t j = 0; j < mutation->written_count; j++)
@@ -379,7 +379,7 @@ static insitu_status twin_results(functionalizer *state, const graph_node *node,
     return INSITU_OK;
 }
 
-/* What the twin computes for the written view: a tensor of its own, in the base's layout if it is the whole base. */
+/* What the variant computes for the written view: a tensor of its own, in the base's layout if it is the whole base. */
 static tensor_type computed_type(functionalizer *state, const graph_node *node, const mutation *mutation,
                                  uint32_t view) {
     tensor_type type = state->sets.views[view].step.type;
@@ -399,10 +399,10 @@ static insitu_status check_resized(const functionalizer *state, const graph_node
     return INSITU_OK;
 }
 
-static insitu_status place_twin(functionalizer *state, node_id id, const mutation *mutation) {
+static insitu_status place_variant(functionalizer *state, node_id id, const mutation *mutation) {
     graph *graph = state->graph;
     const graph_node node = *graph_node_of(graph, id);
-    const op_schema *twin = mutation->twin;
+    const op_schema *variant = mutation->variant;
     uint32_t views[COUNT_OF(mutation->written)];
     tensor_type computed[COUNT_OF(mutation->written)];
     value_id selves[COUNT_OF(mutation->written)], *results;
@@ -414,13 +414,13 @@ static insitu_status place_twin(functionalizer *state, node_id id, const mutatio
     TRY(read_arguments(state, &node));
     for (uint32_t i = 0; i < mutation->written_count; i++)
         computed[i] = computed_type(state, &node, mutation, views[i]);
-    uint32_t count = twin->return_count > node.result_count ? twin->return_count : node.result_count;
+    uint32_t count = variant->return_count > node.result_count ? variant->return_count : node.result_count;
     TRY(arena_array(state->sets.scratch, count, sizeof(value_id), &results));
-    TRY(twin_results(state, &node, mutation, computed, results, count));
+    TRY(variant_results(state, &node, mutation, computed, results, count));
     graph_arg *args;
-    TRY(twin_arguments(state, &node, twin, &args));
+    TRY(variant_arguments(state, &node, variant, &args));
     node_id made;
-    TRY(graph_add_node(graph, twin->target, results, count, node.source, &made));
+    TRY(graph_add_node(graph, variant->target, results, count, node.source, &made));
     graph_node_of(graph, made)->args = args;
     TRY(fill_node(graph, made, state->sets.diag));
     TRY(graph_append(graph, made));
@@ -448,7 +448,7 @@ static insitu_status place_mutation(functionalizer *state, node_id id, const mut
         return node.result_count ? name_object(state, node.results[0], self) : INSITU_OK;
     case MUTATION_METADATA: return place_metadata(state, &node, mutation);
     case MUTATION_TWIN:
-    case MUTATION_HIDDEN: return place_twin(state, id, mutation);
+    case MUTATION_HIDDEN: return place_variant(state, id, mutation);
     case MUTATION_REFUSED: return refuse(state->sets.diag, "%s", mutation->why);
     }
     return INSITU_INTERNAL;

@@ -93,11 +93,11 @@ static insitu_status check_inputs(functionalizer *state, const node_id *order, u
 static insitu_status check_spoiled(functionalizer *state, uint32_t index) {
     const graph *graph = state->graph;
     alias_base *base = &state->sets.bases[index];
-    if (base->spoiler == NONE) return INSITU_OK;
-    const alias_base *spoiler = &state->sets.bases[base->spoiler];
-    base->spoiler = NONE;
-    return refuse_writer(state, &spoiler->writer, NO_VALUE, "writes '%.100s', which may share memory with '%.100s'",
-                         graph_value_of(graph, spoiler->value)->name, graph_value_of(graph, base->value)->name);
+    if (base->clobber == NONE) return INSITU_OK;
+    const alias_base *clobber = &state->sets.bases[base->clobber];
+    base->clobber = NONE;
+    return refuse_writer(state, &clobber->writer, NO_VALUE, "writes '%.100s', which may share memory with '%.100s'",
+                         graph_value_of(graph, clobber->value)->name, graph_value_of(graph, base->value)->name);
 }
 
 static insitu_status check_all_spoiled(functionalizer *state, const graph_output *outputs, uint32_t count) {

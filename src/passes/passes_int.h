@@ -1,6 +1,6 @@
 /* passes, inside: making nodes and comparing arguments (emit.c, node_facts.c), and the tracking of aliases that
  * functionalize is made of (alias_sets.c, view_steps.c, view_shapes.c, view_inverse.c, unfold_inverse.c,
- * mutation_twins.c). */
+ * functional_variants.c). */
 #ifndef PASSES_INT_H
 #define PASSES_INT_H
 
@@ -138,7 +138,7 @@ typedef struct alias_base {
     uint32_t root;     /* its view */
     uint32_t version;  /* grows with each write */
     graph_node writer; /* the last one, if version > 0 */
-    uint32_t spoiler;  /* the base whose write may have changed this one too: its content is not known; NONE */
+    uint32_t clobber;  /* the base whose write may have changed this one too: its content is not known; NONE */
 } alias_base;
 typedef struct alias_tie { /* two bases that may be views of one memory */
     uint32_t a, b;
@@ -213,30 +213,30 @@ uint32_t stored_first_name(const graph *graph, uint32_t index);
 MUST_CHECK insitu_status finish_outputs(functionalizer *state, const node_id *order, uint32_t order_count,
                                         bool is_subgraph);
 
-/* ---- in-place operators (mutation_twins.c) ---- */
+/* ---- in-place operators (functional_variants.c) ---- */
 typedef enum mutation_kind {
     MUTATION_NONE,
     MUTATION_COPY,     /* copy_ */
     MUTATION_DIAGONAL, /* fill_diagonal_ */
     MUTATION_NOTHING,  /* returns its argument: detach_, requires_grad_ */
     MUTATION_METADATA, /* changes which view the object is: t_, squeeze_ */
-    MUTATION_TWIN,     /* has a functional twin */
-    MUTATION_HIDDEN,   /* writes arguments that its schema doesn't mark; has a functional twin */
-    MUTATION_REFUSED   /* resize_, set_, and operators without a twin */
+    MUTATION_TWIN,     /* has a functional variant */
+    MUTATION_HIDDEN,   /* writes arguments that its schema doesn't mark; has a functional variant */
+    MUTATION_REFUSED   /* resize_, set_, and operators without a variant */
 } mutation_kind;
 typedef struct mutation {
     mutation_kind kind;
-    const op_schema *twin;  /* TWIN, HIDDEN; METADATA: the view operator */
-    uint32_t written_count; /* arguments written, and the results of the twin that hold what is written */
+    const op_schema *variant; /* TWIN, HIDDEN; METADATA: the view operator */
+    uint32_t written_count;   /* arguments written, and the results of the variant that hold what is written */
     uint32_t written[4], results[4];
     const char *why; /* REFUSED */
 } mutation;
 mutation mutation_of(const graph *graph, const graph_node *node);
 /* The operator that computes what schema's writes, by name and signature; NULL: there is none. */
-const op_schema *functional_twin(const op_schema *schema);
-/* What a twin's argument is given of a node that has a twin. */
-graph_arg twin_argument(const graph_node *node, const schema_arg *taken);
-/* The dtype that the twin computes in, where self is written with operands of the node's other arguments. */
+const op_schema *functional_variant(const op_schema *schema);
+/* What a variant's argument is given of a node that has a variant. */
+graph_arg variant_argument(const graph_node *node, const schema_arg *taken);
+/* The dtype that the variant computes in, where self is written with operands of the node's other arguments. */
 dtype mutation_result_dtype(const graph *graph, const graph_node *node, const mutation *mutation, dtype written);
 
 #endif

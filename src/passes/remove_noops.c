@@ -143,12 +143,13 @@ static bool scatters_back(const graph *graph, const graph_node *node, const op_s
                           value_id source) {
     node_id producer = graph_value_of(graph, source)->producer;
     if (producer.index == NONE) return false;
-    const graph_node *looker = graph_node_of(graph, producer);
-    if (looker->schema != view || looker->args[0].kind != ARG_VALUE || looker->args[0].value.index != operand.index)
+    const graph_node *view_node = graph_node_of(graph, producer);
+    if (view_node->schema != view || view_node->args[0].kind != ARG_VALUE ||
+        view_node->args[0].value.index != operand.index)
         return false;
-    for (uint32_t i = 1; i < looker->arg_count; i++) {
-        const graph_arg *same = graph_arg_of(graph, node, looker->schema->args[i].name);
-        if (!same || !arg_same(same, &looker->args[i])) return false;
+    for (uint32_t i = 1; i < view_node->arg_count; i++) {
+        const graph_arg *same = graph_arg_of(graph, node, view_node->schema->args[i].name);
+        if (!same || !arg_same(same, &view_node->args[i])) return false;
     }
     return true;
 }

@@ -59,14 +59,14 @@ static insitu_status evaluate_int(const binder *binder, sym expression, int64_t 
 }
 
 /* A number that a later item step may decide: then it is given an allowed value, and is left to plan_patch. */
-static insitu_status evaluate_late(const binder *binder, sym expression, sym_value *out_value, bool *out_late) {
+static insitu_status evaluate_if_known(const binder *binder, sym expression, sym_value *out_value, bool *out_deferred) {
     const sym_pool *pool = &binder->plan->symbols;
     uint32_t missing;
-    *out_late = false;
+    *out_deferred = false;
     if (sym_evaluate(pool, expression, binder->values, binder->known, out_value, &missing)) return INSITU_OK;
     if (missing == NONE || binder->plan->symbol_sources[missing].source != SYMBOL_STEP)
         return evaluate(pool, expression, binder->values, binder->known, out_value, binder->diag);
-    *out_late = true;
+    *out_deferred = true;
     if (!sym_evaluate(pool, expression, binder->guesses, binder->guessed, out_value, &missing))
         *out_value = (sym_value){.kind = sym_kind_of(pool, expression)};
     return INSITU_OK;
@@ -108,7 +108,7 @@ static insitu_status bind_operand(binder *binder, const plan_operand *operand, c
     out_operand->dtype = type->dtype;
     out_operand->rank = type->shape.rank;
     sym_value offset = {0};
-    TRY(evaluate_late(binder, type->offset, &offset, &out_operand->moves));
+    TRY(evaluate_if_known(binder, type->offset, &offset, &out_operand->moves));
     if (out_operand->moves) offset.i = 0;
     bool is_negative = offset.i < 0;
     for (uint32_t i = 0; i < type->shape.rank; i++) {
@@ -142,7 +142,7 @@ static insitu_status bind_attrs(binder *binder, const plan_step *step, uint32_t 
         }
         bool late;
         attrs[i].kind = ATTR_KIND_SYM;
-        TRY(evaluate_late(binder, attr->value, &attrs[i].value, &late));
+        TRY(evaluate_if_known(binder, attr->value, &attrs[i].value, &late));
         if (late)
             TRY(add_patch(binder, (bound_patch){attr->value, PATCH_ATTR, {.number = &attrs[i].value}, step->name}));
     }
@@ -170,7 +170,7 @@ static insitu_status bind_step(binder *binder, const plan_step *step, bound_step
     if (step->kind != STEP_CHECK_INDEX) return INSITU_OK;
     sym_value extent = {0};
     bool late;
-    TRY(evaluate_late(binder, step->extent, &extent, &late));
+    TRY(evaluate_if_known(binder, step->extent, &extent, &late));
     out_step->extent = extent.i;
     if (!late) return INSITU_OK;
     return add_patch(binder, (bound_patch){step->extent, PATCH_EXTENT, {.extent = &out_step->extent}, step->name});
@@ -191,7 +191,7 @@ static insitu_status bind_storages(binder *binder, uint32_t segment, const bound
         if (home != segment) continue;
         sym_value bytes = {0};
         bool late;
-        TRY(evaluate_late(binder, storage->bytes, &bytes, &late));
+        TRY(evaluate_if_known(binder, storage->bytes, &bytes, &late));
         if (late && is_arena) TRY(evaluate_int(binder, storage->bytes, &bytes.i));
         if (late) continue;
         if (bytes.i < 0) FAIL(binder->diag, INSITU_SHAPE, "the size of storage %u is negative with these inputs", i);

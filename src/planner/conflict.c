@@ -1,7 +1,7 @@
 /* Conflicts: does what lies in one storage keep its value until it is read?
  *
  * Every layer or copy that stores into the storage is a write (node, region); every operand that lies in it is a read
- * (node, tensor, region). The value of a tensor is made by certain writes, its content (content.c): for
+ * (node, tensor, region). The value of a tensor is made by certain writes, its content (reaching_writes.c): for
  *
  *     %1 = slice_update(%cache, %k)      in place in cache's memory
  *     %2 = slice_update(%1, %v)          in place too
@@ -14,16 +14,16 @@
  *
  * Only what was added to the storage since it was last found to be sound is looked at (planner_touch): new reads with all
  * writes, new writes with all reads, and the values whose content grew, where they rest on a write that runs before it. */
-#include "planner/content.h"
+#include "planner/reaching_writes.h"
 
 insitu_status conflicts_init(planner *planner) {
     struct conflict_work *work;
     TRY(arena_array(&planner->scratch, 1, sizeof *work, &work));
     planner->work = work;
-    TRY(content_init(planner, &work->content));
-    TRY(content_init(planner, &work->other));
-    TRY(content_init(planner, &work->added));
-    return content_init(planner, &work->takers);
+    TRY(reaching_writes_init(planner, &work->content));
+    TRY(reaching_writes_init(planner, &work->other));
+    TRY(reaching_writes_init(planner, &work->added));
+    return reaching_writes_init(planner, &work->takers);
 }
 
 /* ---- writes ---- */
@@ -110,7 +110,7 @@ static read_of read_of_tensor(const planner *planner, uint32_t t) {
 
 static bool belongs(const struct conflict_work *work, const read_of *read, const write_event *write) {
     if (read->only_node != NONE) return write->node == read->only_node;
-    return write->root != NONE && content_has(&work->content, write->root);
+    return write->root != NONE && reaching_writes_has(&work->content, write->root);
 }
 
 static bool before_content(planner *planner, const read_of *read, uint32_t node) {
@@ -160,7 +160,7 @@ static bool may_replace(const planner *planner, uint32_t node, const read_of *re
     if (layer->kind == LAYER_COND) return true;
     const uint32_t result = network_tensor_of(planner->network, (tensor_id){write->root})->index;
     for (uint32_t i = layer->result_count; i < layer->operand_count; i++)
-        if (layer->operands[i].index == read->tensor && planner->layers[n->index].set_aside[i] == NONE) return false;
+        if (layer->operands[i].index == read->tensor && planner->layers[n->index].spill[i] == NONE) return false;
     return layer->operands[result].index == read->tensor;
 }
 
@@ -185,7 +185,7 @@ static bool may_precede(const planner *planner, const read_of *read, uint32_t no
 /* What the tensor was before its content, where that was looked for. */
 static base_kind find_base(planner *planner, const read_of *read) {
     if (read->only_node != NONE) return BASE_MADE;
-    content_find(planner, &planner->work->content, read->root);
+    reaching_writes_find(planner, &planner->work->content, read->root);
     return planner->work->content.base;
 }
 
@@ -229,7 +229,7 @@ static insitu_status check_pair(planner *planner, uint32_t storage, const read_o
 static bool is_read(const planner *planner, const use *use) {
     const layer *layer = planner_layer(planner, use->layer.index);
     const layer_plan *decided = &planner->layers[use->layer.index];
-    if (decided->makes_view || decided->set_aside[use->operand] != NONE || decided->in_part[use->operand]) return false;
+    if (decided->makes_view || decided->spill[use->operand] != NONE || decided->in_part[use->operand]) return false;
     bool taken = use->operand == 0 && decided->takes_operand;
     bool moves = layer->kind == LAYER_SHIFT_UPDATE; /* an element of the result is another one of the operand's */
     return !(taken && !moves && (kind_has(layer->kind, TRAIT_UPDATE) || layer_is_copy(planner, use->layer.index)));
@@ -250,7 +250,7 @@ static insitu_status check_readers(planner *planner, uint32_t storage, const rea
     }
     for (uint32_t i = tensor->copies; i != NONE; i = planner->copies[i]->copy_next) {
         const planned_copy *copy = planner->copies[i];
-        for (uint32_t k = 0; k < count && copy->active && copy->set_aside == NONE; k++) {
+        for (uint32_t k = 0; k < count && copy->active && copy->spill == NONE; k++) {
             TRY(check_pair(planner, storage, read, copy->node, &writes[k], out_ok, out_conflict));
             if (!*out_ok) return INSITU_OK;
         }
@@ -287,7 +287,7 @@ static insitu_status check_tensor(planner *planner, uint32_t storage, uint32_t t
         const write_event write = work->writes.items[i];
         planner->steps++;
         if (!spans_meet(read.span, write.span)) continue;
-        if (!is_found) content_find(planner, &work->content, read.root);
+        if (!is_found) reaching_writes_find(planner, &work->content, read.root);
         is_found = true;
         if (belongs(work, &read, &write) || !region_meets(planner, read.region, write.region)) continue;
         TRY(add_write(planner, &work->met, write.node, write.root, write.region, write.span));
@@ -315,8 +315,8 @@ static insitu_status check_writes(planner *planner, uint32_t storage, const writ
     for (uint32_t t = planner->storages[storage].members; t != NONE; t = planner->tensors[t].member_next) {
         planner->steps++;
         if (!spans_meet(planner->tensors[t].span, span) || !has_readers(planner, t)) continue;
-        if (root != NONE) content_find_takers(planner, &work->takers, root, NONE);
-        if (root != NONE && content_has(&work->takers, planner->tensors[t].root.index)) continue;
+        if (root != NONE) reaching_writes_find_takers(planner, &work->takers, root, NONE);
+        if (root != NONE && reaching_writes_has(&work->takers, planner->tensors[t].root.index)) continue;
         const read_of read = read_of_tensor(planner, t);
         for (uint32_t i = 0; i < list->count; i++) {
             const write_event *write = &list->items[i];
@@ -349,12 +349,13 @@ static bool takes_any(const planner *planner, uint32_t root) {
 }
 
 /* Writes of a set of roots, in the storage. */
-static insitu_status add_content_writes(planner *planner, uint32_t storage, const content_set *set,
-                                        const content_set *but, write_list *list) {
+static insitu_status add_reaching_writes(planner *planner, uint32_t storage, const reaching_writes *set,
+                                         const reaching_writes *but, write_list *list) {
     list->count = 0;
     for (uint32_t i = 0; i < set->count; i++) {
         planner->steps++;
-        if (planner->tensors[set->roots[i]].storage != storage || (but && content_has(but, set->roots[i]))) continue;
+        if (planner->tensors[set->roots[i]].storage != storage || (but && reaching_writes_has(but, set->roots[i])))
+            continue;
         TRY(add_root_writes(planner, set->roots[i], list));
     }
     return INSITU_OK;
@@ -393,19 +394,20 @@ static insitu_status order_first_second(planner *planner, uint32_t root, const w
 /* A source that is produced in its part must be stored after what the update's operand is made of:
  *     %z = fill(0); %p = exp(%a); %r = slice_update(%z, %p)     fill before exp, where exp stores into %z's memory
  * added: the roots that are new in the operand's content; NULL: all are looked at. */
-static insitu_status order_parts(planner *planner, uint32_t storage, uint32_t root, const content_set *added,
+static insitu_status order_parts(planner *planner, uint32_t storage, uint32_t root, const reaching_writes *added,
                                  bool *out_ok, conflict *out_conflict) {
     struct conflict_work *work = planner->work;
     const layer *layer = planner_layer(planner, planner->network->tensors[root].producer.index);
     const uint32_t base = planner_tensor(planner, layer->operands[0])->root.index;
     const uint32_t source = source_of(planner, root)->root.index;
     *out_ok = true;
-    if (content_leads_to(planner, source, base)) return INSITU_OK; /* all that makes the one makes the other too */
-    content_find(planner, &work->other, source);
-    if (!added) content_find(planner, &work->content, base);
-    TRY(add_content_writes(planner, storage, added ? added : &work->content, &work->other, &work->firsts));
+    if (reaching_writes_lead_to(planner, source, base))
+        return INSITU_OK; /* all that makes the one makes the other too */
+    reaching_writes_find(planner, &work->other, source);
+    if (!added) reaching_writes_find(planner, &work->content, base);
+    TRY(add_reaching_writes(planner, storage, added ? added : &work->content, &work->other, &work->firsts));
     if (work->firsts.count == 0) return INSITU_OK;
-    TRY(add_content_writes(planner, storage, &work->other, NULL, &work->seconds));
+    TRY(add_reaching_writes(planner, storage, &work->other, NULL, &work->seconds));
     return order_first_second(planner, root, &work->firsts, &work->seconds, work->other.base, out_ok, out_conflict);
 }
 
@@ -414,20 +416,21 @@ static insitu_status order_parts(planner *planner, uint32_t storage, uint32_t ro
 /* The content of a root has grown by the roots in added, whose writes lie in the span, and so has that of all which takes it
  * over and did not hold them. */
 static insitu_status check_takers(planner *planner, uint32_t storage, uint32_t root, uint32_t held,
-                                  const content_set *added, region_span span, bool *out_ok, conflict *out_conflict) {
-    content_set *takers = &planner->work->takers;
+                                  const reaching_writes *added, region_span span, bool *out_ok,
+                                  conflict *out_conflict) {
+    reaching_writes *takers = &planner->work->takers;
     *out_ok = true;
-    content_find_takers(planner, takers, root, held);
+    reaching_writes_find_takers(planner, takers, root, held);
     for (uint32_t i = 0; i < takers->count && *out_ok; i++) {
         const uint32_t taker = takers->roots[i];
         planner->steps++;
         if (planner->tensors[taker].storage != storage) continue;
         if (makes_part(planner, taker) && spans_meet(source_of(planner, taker)->span, span)) {
-            bool whole = taker == root || content_has(takers, source_of(planner, taker)->root.index);
+            bool whole = taker == root || reaching_writes_has(takers, source_of(planner, taker)->root.index);
             TRY(order_parts(planner, storage, taker, whole ? NULL : added, out_ok, out_conflict));
         }
         bool rests = planner->tensors[taker].rests;
-        for (uint32_t t = taker; rests && t != NONE && *out_ok; t = planner->tensors[t].family_next)
+        for (uint32_t t = taker; rests && t != NONE && *out_ok; t = planner->tensors[t].view_tree_next)
             TRY(check_tensor(planner, storage, t, out_ok, out_conflict));
     }
     return INSITU_OK;
@@ -453,7 +456,7 @@ static insitu_status check_root(planner *planner, uint32_t storage, uint32_t roo
                                 conflict *out_conflict) {
     write_list *fresh = &planner->work->fresh;
     uint32_t only = root;
-    const content_set one = {.roots = &only, .count = 1};
+    const reaching_writes one = {.roots = &only, .count = 1};
     fresh->count = 0;
     TRY(add_root_writes(planner, root, fresh));
     TRY(check_writes(planner, storage, fresh, out_ok, out_conflict));
@@ -469,13 +472,13 @@ static insitu_status check_layer(planner *planner, uint32_t storage, uint32_t at
     const layer_plan *decided = &planner->layers[touch->index];
     const uint32_t root = layer->results[0].index;
     const uint32_t operand = planner_tensor(planner, layer->operands[touch->operand])->root.index;
-    content_set *added = &planner->work->added;
+    reaching_writes *added = &planner->work->added;
     *out_ok = true;
     if (decided->in_part[touch->operand] || (touch->operand == 0 && decided->takes_operand)) {
         const tensor_plan *taken = &planner->tensors[operand];
         bool comes = !taken->fixed && (taken->storage == NONE || (taken->placed != NONE && taken->placed > at));
         if (comes) return INSITU_OK; /* it is looked at when it is placed */
-        content_find(planner, added, operand);
+        reaching_writes_find(planner, added, operand);
         const region_span all = {0, INT64_MAX};
         return check_takers(planner, storage, root, operand, added, all, out_ok, out_conflict);
     }
@@ -525,8 +528,8 @@ static insitu_status check_copied_ends(planner *planner, uint32_t storage, bool 
 }
 
 /* Writes of what is tensors, layers and copies of the storage come after the checks of positions. */
-static insitu_status order_barrier(planner *planner, uint32_t storage, const touch *touch, bool *out_ok,
-                                   conflict *out_conflict) {
+static insitu_status order_commit_point(planner *planner, uint32_t storage, const touch *touch, bool *out_ok,
+                                        conflict *out_conflict) {
     write_list *fresh = &planner->work->fresh;
     fresh->count = 0;
     *out_ok = true;
@@ -538,8 +541,8 @@ static insitu_status order_barrier(planner *planner, uint32_t storage, const tou
         planner->copies[touch->index]->target.storage == storage)
         TRY(add_copy_write(planner, planner->copies[touch->index], fresh));
     for (uint32_t i = 0; i < fresh->count && *out_ok; i++) {
-        *out_conflict = (conflict){planner->barrier, NONE, fresh->items[i].node};
-        TRY(order_add(&planner->order, planner->barrier, fresh->items[i].node, out_ok));
+        *out_conflict = (conflict){planner->commit_point, NONE, fresh->items[i].node};
+        TRY(order_add(&planner->order, planner->commit_point, fresh->items[i].node, out_ok));
     }
     return INSITU_OK;
 }
@@ -564,7 +567,7 @@ static insitu_status check_touch(planner *planner, uint32_t storage, uint32_t at
 static insitu_status check_touched(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict) {
     storage_plan *lies = &planner->storages[storage];
     for (uint32_t i = lies->touched; lies->written && i != lies->checked && *out_ok; i = planner->touches[i].previous)
-        TRY(order_barrier(planner, storage, &planner->touches[i], out_ok, out_conflict));
+        TRY(order_commit_point(planner, storage, &planner->touches[i], out_ok, out_conflict));
     for (uint32_t i = lies->touched; i != lies->checked && *out_ok; i = planner->touches[i].previous)
         TRY(check_touch(planner, storage, i, out_ok, out_conflict));
     if (*out_ok) TRY(check_copied_ends(planner, storage, out_ok, out_conflict));

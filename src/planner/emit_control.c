@@ -85,7 +85,7 @@ static insitu_status emit_branches(emitter *emitter, const layer *layer, const p
     for (uint32_t i = 0; i < 2; i++) {
         TRY(inner_plan_make(planner, network_region(planner->network, layer->attrs, i), &places, rule, layer->name,
                             &branches[i]));
-        saves |= emitter->saves_own && inner_plan_fails_late(branches[i]);
+        saves |= emitter->saves_own && inner_plan_has_deferred(branches[i]);
     }
     if (saves) TRY(save_results(emitter, layer, results));
     TRY(emit_control_step(emitter, layer, STEP_COND, condition_of(&operands[0]), &step));

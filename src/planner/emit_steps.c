@@ -113,12 +113,11 @@ static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_opera
 static plan_operand place_of(planner *planner, tensor_id tensor, uint32_t aside) {
     plan_operand place = planner_place(planner, tensor), copy;
     bool lies_there = aside != NONE && planner_aside(planner, aside, tensor, &copy);
-    return lies_there ? copy : place; /* set_aside has found that it does */
+    return lies_there ? copy : place; /* spill has found that it does */
 }
 
 plan_operand layer_operand_place(planner *planner, uint32_t layer, uint32_t operand) {
-    return place_of(planner, planner_layer(planner, layer)->operands[operand],
-                    planner->layers[layer].set_aside[operand]);
+    return place_of(planner, planner_layer(planner, layer)->operands[operand], planner->layers[layer].spill[operand]);
 }
 
 /* Is a value that is stored one that the program computes, and that lies in no other state? */
@@ -138,7 +137,7 @@ static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_ope
     planner *planner = emitter->planner;
     const layer *layer = planner_layer(planner, index);
     plan_operand operand = layer_operand_place(planner, index, 0);
-    bool stored = stores_copy(planner, result, layer->operands[0], &operand, planner->layers[index].set_aside[0]);
+    bool stored = stores_copy(planner, result, layer->operands[0], &operand, planner->layers[index].spill[0]);
     bool aside =
         !is_written(planner, result) && is_written(planner, &operand) && kind_of(planner, result) != STORAGE_OUTPUT;
     bool copied = planner_serves(planner, index) && (stored || aside);
@@ -156,7 +155,7 @@ static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_ope
             FAIL(planner->diag, INSITU_INTERNAL, "'%s' has no part %u", layer->name, i);
         plan_operand source = layer_operand_place(planner, index, i);
         bool whole = layer->kind == LAYER_CONCAT || layer->assembles;
-        bool copied = stores_copy(planner, result, layer->operands[i], &source, planner->layers[index].set_aside[i]);
+        bool copied = stores_copy(planner, result, layer->operands[i], &source, planner->layers[index].spill[i]);
         sym bytes = zero(planner);
         if (copied && whole) bytes = layout_bytes(planner->pool, &part.type);
         if (copied && !whole) {
@@ -199,7 +198,7 @@ static insitu_status count_stored_back(planner *planner, uint32_t index, const p
     bool puts = layer->kind == LAYER_MASK_UPDATE ||
                 (layer->kind == LAYER_INDEX_UPDATE && layer_attr_int(network, layer, ATTR_ACCUMULATE) == 0) ||
                 (layer->kind == LAYER_SCATTER_UPDATE && layer_attr(layer, ATTR_OP).op == OP_ASSIGN);
-    if (!puts || !stores_copy(planner, result, layer->operands[1], source, planner->layers[index].set_aside[1]))
+    if (!puts || !stores_copy(planner, result, layer->operands[1], source, planner->layers[index].spill[1]))
         return INSITU_OK;
     step->counters[COUNTER_STATE_COPIED] = old_part_bytes(planner, index, 1, result->storage);
     return explain_stored_back(planner, index, result->storage, step->counters[COUNTER_STATE_COPIED]);
@@ -236,7 +235,7 @@ insitu_status emit_layer_copy(emitter *emitter, uint32_t index, uint32_t operand
     const layer *layer = planner_layer(planner, index);
     plan_operand source = layer_operand_place(planner, index, operand);
     bool copied =
-        stores_copy(planner, &target, layer->operands[operand], &source, planner->layers[index].set_aside[operand]);
+        stores_copy(planner, &target, layer->operands[operand], &source, planner->layers[index].spill[operand]);
     return emit_copy(emitter, target, source, layer->name, layer->source,
                      copied ? layout_bytes(planner->pool, &target.type) : zero(planner), zero(planner));
 }
@@ -261,12 +260,12 @@ static insitu_status emit_layer(emitter *emitter, uint32_t index) {
 
 static insitu_status emit_planned_copy(emitter *emitter, const planned_copy *copy) {
     planner *planner = emitter->planner;
-    plan_operand source = place_of(planner, copy->source, copy->set_aside);
+    plan_operand source = place_of(planner, copy->source, copy->spill);
     sym bytes = layout_bytes(planner->pool, &copy->target.type), none = zero(planner);
     const network_tensor *tensor = network_tensor_of(planner->network, copy->source);
     bool from_caller = !is_computed(planner, copy->source, &source);
     bool copied = copy->purpose == COPY_SET_ASIDE || (copy->purpose == COPY_WRITE_BACK && !from_caller) ||
-                  (copy->purpose == COPY_WRITE_BACK && returns_old(planner, copy->set_aside));
+                  (copy->purpose == COPY_WRITE_BACK && returns_old(planner, copy->spill));
     bool output = copy->purpose == COPY_OUTPUT && from_caller;
     return emit_copy(emitter, copy->target, source, tensor->name, "", copied ? bytes : none, output ? bytes : none);
 }

@@ -4,7 +4,7 @@
 /* ---- a value that is built elsewhere and written back ---- */
 
 /* What lies between the value and what computes it. */
-static insitu_status explain_layout(planner *planner, final_value *final) {
+static insitu_status explain_layout(planner *planner, state_target *final) {
     arena *arena = &planner->plan->arena;
     const char *maker = "";
     tensor_id at = final->next;
@@ -33,10 +33,10 @@ static insitu_status explain_layout(planner *planner, final_value *final) {
     return arena_printf(arena, &final->reason, "what %s computes also lies elsewhere, or in another layout", maker);
 }
 
-insitu_status explain_write_back(planner *planner, final_value *final, const conflict *conflict) {
+insitu_status explain_write_back(planner *planner, state_target *final, const conflict *conflict) {
     const char *reader = "", *writer = "";
     if (conflict->reader == NONE) return explain_layout(planner, final);
-    if (conflict->reader == planner->barrier) {
+    if (conflict->reader == planner->commit_point) {
         final->reason = "a check needs the new value before anything may be written";
         final->advice = "check what the value is computed from instead of the value";
         return INSITU_OK;
@@ -58,10 +58,10 @@ insitu_status explain_write_back(planner *planner, final_value *final, const con
 
 static bool reads_copy(const planner *planner, uint32_t node, uint32_t copy) {
     const plan_node *n = &planner->nodes[node];
-    if (n->kind == NODE_COPY) return planner->copies[n->index]->active && planner->copies[n->index]->set_aside == copy;
+    if (n->kind == NODE_COPY) return planner->copies[n->index]->active && planner->copies[n->index]->spill == copy;
     if (n->kind != NODE_LAYER) return false;
     for (uint32_t k = 0; k < planner_layer(planner, n->index)->operand_count; k++)
-        if (planner->layers[n->index].set_aside[k] == copy) return true;
+        if (planner->layers[n->index].spill[k] == copy) return true;
     return false;
 }
 
@@ -72,7 +72,7 @@ static uint32_t final_of(const planner *planner, tensor_id tensor) {
     return NONE;
 }
 
-static insitu_status advise(planner *planner, final_value *final, uint32_t node, const char *reader) {
+static insitu_status advise(planner *planner, state_target *final, uint32_t node, const char *reader) {
     const plan_node *n = &planner->nodes[node];
     if (n->kind == NODE_COPY) {
         final->advice = "let the caller exchange the two tensors from call to call";
@@ -98,13 +98,13 @@ static insitu_status advise(planner *planner, final_value *final, uint32_t node,
 }
 
 /* Each is a copy for the sake of the tensor that it is the old value of. */
-insitu_status explain_set_asides(planner *planner) {
+insitu_status explain_spills(planner *planner) {
     for (uint32_t i = 0; i < planner->copy_count; i++) {
         planned_copy *copy = planner->copies[i];
         if (!copy->active || copy->purpose != COPY_SET_ASIDE || copy->final != NONE) continue;
         copy->final = final_of(planner, copy->source);
         if (copy->final == NONE) continue;
-        final_value *final = &planner->finals[copy->final];
+        state_target *final = &planner->finals[copy->final];
         const char *reader = "a later layer";
         uint32_t node = 0;
         while (node < planner->order.node_count && !reads_copy(planner, node, i)) node++;
@@ -123,7 +123,7 @@ insitu_status explain_set_asides(planner *planner) {
 insitu_status explain_stored_back(planner *planner, uint32_t layer, uint32_t storage, sym bytes) {
     if (sym_same(bytes, sym_int(planner->pool, 0))) return INSITU_OK;
     for (uint32_t i = 0; i < planner->final_count; i++) {
-        final_value *final = &planner->finals[i];
+        state_target *final = &planner->finals[i];
         if (final->place.storage != storage || final->reason) continue;
         const char *name = planner_layer(planner, layer)->name, *source = planner_layer(planner, layer)->source;
         const char *open = *source ? " (" : "", *close = *source ? ")" : "";

@@ -5,8 +5,8 @@
 
 enum { MAX_EXACT = 5, MAX_FIRST = 16 };
 
-static void rotate(final_value *finals, uint32_t count) { /* the last comes first */
-    final_value last = finals[count - 1];
+static void rotate(state_target *finals, uint32_t count) { /* the last comes first */
+    state_target last = finals[count - 1];
     for (uint32_t i = count - 1; i > 0; i--) finals[i] = finals[i - 1];
     finals[0] = last;
 }

@@ -311,7 +311,7 @@ static insitu_status leave_reasons(const inner *inner) {
         uint32_t input = 0;
         while (strcmp(inner->plan->inputs[input].name, row->name) != 0) input++;
         for (uint32_t f = 0; f < planner->final_count && !row->in_place; f++) {
-            final_value *final = &planner->finals[f];
+            state_target *final = &planner->finals[f];
             if (final->place.storage != inner->homes[input]->storage || final->reason) continue;
             TRY(arena_string(&planner->plan->arena, row->reason, strlen(row->reason), &final->reason));
         }
@@ -364,7 +364,7 @@ insitu_status inner_plan_make(planner *planner, const network *region, const reg
     return plan_view(made, region, places, rule);
 }
 
-bool inner_plan_fails_late(const inner *inner) {
+bool inner_plan_has_deferred(const inner *inner) {
     const plan *plan = inner->plan;
     for (uint32_t i = plan->first_write; i < plan->step_count; i++)
         for (uint32_t r = 0; r < plan->steps[i].result_count; r++)

@@ -22,7 +22,7 @@ static bool moves_operands(const planner *planner, uint32_t index, uint32_t *out
 
 /* Those that were set aside are counted there. */
 static sym old_of_operand(planner *planner, uint32_t index, uint32_t operand, uint32_t storage, uint32_t depth) {
-    const uint32_t aside = planner->layers[index].set_aside[operand];
+    const uint32_t aside = planner->layers[index].spill[operand];
     if (aside != NONE && !returns_old(planner, aside)) return sym_int(planner->pool, 0);
     return old_bytes(planner, planner_layer(planner, index)->operands[operand], storage, depth + 1);
 }

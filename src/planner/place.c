@@ -26,9 +26,9 @@ static bool find_root_layout(planner *planner, tensor_id tensor, tensor_type *la
 }
 
 /* Gives the root and its views their layouts and makes them members. *out_ok false: some view has no such layout. */
-static insitu_status settle_family(planner *planner, uint32_t root, uint32_t storage, const tensor_type *layout,
-                                   bool *out_ok) {
-    for (uint32_t t = root; t != NONE; t = planner->tensors[t].family_next) {
+static insitu_status settle_view_tree(planner *planner, uint32_t root, uint32_t storage, const tensor_type *layout,
+                                      bool *out_ok) {
+    for (uint32_t t = root; t != NONE; t = planner->tensors[t].view_tree_next) {
         tensor_plan *member = &planner->tensors[t];
         if (t == root) {
             member->type = *layout;
@@ -63,7 +63,7 @@ static insitu_status set_takes(planner *planner, uint32_t index, bool takes, uin
 }
 
 static void restore_types(planner *planner, uint32_t root) {
-    for (uint32_t t = root; t != NONE; t = planner->tensors[t].family_next)
+    for (uint32_t t = root; t != NONE; t = planner->tensors[t].view_tree_next)
         if (planner->tensors[t].storage == NONE) planner->tensors[t].type = planner->tensors[t].unplaced;
 }
 
@@ -73,11 +73,11 @@ static insitu_status pull_carried(planner *planner, tensor_id carried, const pla
     bool done;
     if (planner->options.no_inplace || planner_is_spent(planner)) return INSITU_OK;
     if (planner_tensor(planner, carried)->repeats) return INSITU_OK;
-    const set_asides before = planner_set_asides(planner);
+    const spills before = planner_spills(planner);
     plan_mark mark = planner_mark(planner);
     TRY(place_at_depth(planner, carried, place, depth + 1, &done, &ignored));
-    if (done) TRY(place_settle(planner, place->storage, &done, &ignored));
-    if (done) done = planner_set_aside_since(planner, before) == 0;
+    if (done) TRY(place_resolve_conflicts(planner, place->storage, &done, &ignored));
+    if (done) done = planner_spilled_since(planner, before) == 0;
     if (done) return INSITU_OK;
     planner_undo(planner, mark);
     restore_types(planner, planner_tensor(planner, carried)->root.index);
@@ -91,12 +91,12 @@ static insitu_status place_root(planner *planner, uint32_t root, uint32_t storag
     bool takes = kind_has(layer->kind, TRAIT_UPDATE) && !planner->options.no_inplace &&
                  !planner_tensor(planner, layer->operands[0])->repeats;
     if (takes) TRY(set_takes(planner, index, true, storage));
-    TRY(settle_family(planner, root, storage, layout, out_ok));
+    TRY(settle_view_tree(planner, root, storage, layout, out_ok));
     if (!*out_ok) {
         *out_conflict = (conflict){NONE, root, NONE};
         return INSITU_OK;
     }
-    TRY(place_settle(planner, storage, out_ok, out_conflict));
+    TRY(place_resolve_conflicts(planner, storage, out_ok, out_conflict));
     plan_operand place = {storage, *layout};
     if (*out_ok) TRY(pull(planner, index, &place, depth, out_ok, out_conflict));
     if (*out_ok && layer->kind == LAYER_LOOP)
@@ -150,14 +150,14 @@ static insitu_status pull_part(planner *planner, uint32_t index, uint32_t operan
     if (planner_is_spent(planner)) return INSITU_OK;
     if (!planner_part(planner, index, operand, &place->type, &part.type)) return INSITU_OK;
     if (layer->kind == LAYER_AS_STRIDED_UPDATE && !layout_is_apart(planner->pool, &part.type)) return INSITU_OK;
-    const set_asides before = planner_set_asides(planner);
+    const spills before = planner_spills(planner);
     plan_mark mark = planner_mark(planner);
     TRY(planner_set(planner, in_part, true));
     TRY(planner_touch(planner, place->storage, TOUCH_LAYER, index, operand));
     TRY(place_at_depth(planner, layer->operands[operand], &part, depth + 1, &done, &ignored));
     /* A source that lay there before is read by nobody now: what else it takes part in must still hold. */
     if (done) TRY(conflicts_check(planner, place->storage, &done, &ignored));
-    if (done) done = planner_set_aside_since(planner, before) <= part_limit(planner, layer, &part.type);
+    if (done) done = planner_spilled_since(planner, before) <= part_limit(planner, layer, &part.type);
     if (!done) {
         uint32_t root = planner_tensor(planner, layer->operands[operand])->root.index;
         planner_undo(planner, mark);
@@ -176,12 +176,12 @@ static insitu_status pull_operand(planner *planner, uint32_t index, const plan_o
     if (!planner->layers[index].takes_operand) TRY(set_takes(planner, index, true, place->storage));
     *out_ok = !planner_tensor(planner, layer->operands[0])->repeats && !planner_is_spent(planner);
     if (*out_ok) TRY(place_at_depth(planner, layer->operands[0], place, depth + 1, out_ok, &ignored));
-    if (*out_ok) TRY(place_settle(planner, place->storage, out_ok, &ignored));
+    if (*out_ok) TRY(place_resolve_conflicts(planner, place->storage, out_ok, &ignored));
     if (*out_ok) return INSITU_OK;
     planner_undo(planner, mark);
     restore_types(planner, planner_tensor(planner, layer->operands[0])->root.index);
     TRY(set_takes(planner, index, false, place->storage));
-    return place_settle(planner, place->storage, out_ok, out_conflict);
+    return place_resolve_conflicts(planner, place->storage, out_ok, out_conflict);
 }
 
 static insitu_status pull(planner *planner, uint32_t index, const plan_operand *place, uint32_t depth, bool *out_ok,
@@ -238,13 +238,13 @@ static insitu_status place_on_operand(planner *planner, tensor_id tensor, bool *
     bool writes = kind_has(layer->kind, TRAIT_UPDATE) || base.index != layer->operands[0].index;
     if (!writable && writes) return INSITU_OK;
     plan_mark mark = planner_mark(planner);
-    const set_asides before = planner_set_asides(planner);
+    const spills before = planner_spills(planner);
     int64_t cost, own;
     TRY(place_at(planner, tensor, &place, out_done, &ignored));
     if (!*out_done) return INSITU_OK;
     /* An update that serves a state would copy its operand; any other copy is the program's own, and no reason to set old
      * values aside. */
-    cost = planner_set_aside_since(planner, before);
+    cost = planner_spilled_since(planner, before);
     if (!sym_constant(planner->pool, layout_bytes(planner->pool, &place.type), &own)) own = INT64_MAX;
     bool serves =
         kind_has(layer->kind, TRAIT_UPDATE) && planner_serves(planner, index) && base.index == layer->operands[0].index;

@@ -9,12 +9,12 @@
 /* ---- setting old values aside ---- */
 
 /* Old values that are set aside; returned: and those that are stored from results which hold them. */
-static set_asides sum_old(planner *planner, bool returned) {
-    set_asides sum = {0, 0};
+static spills sum_old(planner *planner, bool returned) {
+    spills sum = {0, 0};
     for (uint32_t i = 0; i < planner->copy_count; i++) {
         const planned_copy *copy = planner->copies[i];
         planner->steps++;
-        bool stored = returned && copy->purpose == COPY_WRITE_BACK && returns_old(planner, copy->set_aside);
+        bool stored = returned && copy->purpose == COPY_WRITE_BACK && returns_old(planner, copy->spill);
         if (!copy->active || (copy->purpose != COPY_SET_ASIDE && !stored)) continue;
         sum.count++;
         if (copy->bytes == INT64_MAX || !checked_add(sum.bytes, copy->bytes, &sum.bytes)) sum.bytes = INT64_MAX;
@@ -22,15 +22,15 @@ static set_asides sum_old(planner *planner, bool returned) {
     return sum;
 }
 
-set_asides planner_set_asides(planner *planner) { return sum_old(planner, false); }
+spills planner_spills(planner *planner) { return sum_old(planner, false); }
 
-int64_t planner_set_aside_since(planner *planner, set_asides before) {
-    set_asides now = sum_old(planner, false);
+int64_t planner_spilled_since(planner *planner, spills before) {
+    spills now = sum_old(planner, false);
     if (now.count == before.count) return 0;
     return now.bytes == INT64_MAX ? INT64_MAX : now.bytes - before.bytes;
 }
 
-static uint32_t find_set_aside(const planner *planner, uint32_t tensor) {
+static uint32_t find_spill(const planner *planner, uint32_t tensor) {
     for (uint32_t i = 0; i < planner->copy_count; i++)
         if (planner->copies[i]->active && planner->copies[i]->purpose == COPY_SET_ASIDE &&
             planner->copies[i]->source.index == tensor)
@@ -42,7 +42,7 @@ static uint32_t find_set_aside(const planner *planner, uint32_t tensor) {
  * stays where it is. */
 static bool stands_for(planner *planner, uint32_t index, uint32_t tensor, uint32_t reader) {
     const planned_copy *copy = planner->copies[index];
-    if (!copy->active || copy->node == reader || copy->set_aside != NONE) return false;
+    if (!copy->active || copy->node == reader || copy->spill != NONE) return false;
     if (!planner_tensor(planner, planner->tensors[tensor].root)->fixed) return false;
     plan_operand ignored;
     return planner_aside(planner, index, (tensor_id){tensor}, &ignored) &&
@@ -59,13 +59,13 @@ static insitu_status find_standing(planner *planner, uint32_t tensor, uint32_t r
 }
 
 /* The reader reads a copy of the tensor that is made before it is stored over. *out_done false: it can't. */
-static insitu_status set_aside(planner *planner, const conflict *conflict, bool *out_done) {
+static insitu_status spill(planner *planner, const conflict *conflict, bool *out_done) {
     const plan_node *reader = &planner->nodes[conflict->reader];
     *out_done = false;
     if (conflict->tensor == NONE || (reader->kind != NODE_LAYER && reader->kind != NODE_COPY)) return INSITU_OK;
     if (reader->kind == NODE_COPY && planner->copies[reader->index]->purpose == COPY_SET_ASIDE) return INSITU_OK;
     tensor_id tensor = {conflict->tensor};
-    uint32_t copy = find_set_aside(planner, conflict->tensor);
+    uint32_t copy = find_spill(planner, conflict->tensor);
     if (copy == NONE) TRY(find_standing(planner, conflict->tensor, conflict->reader, &copy));
     if (copy == NONE) {
         plan_operand target;
@@ -76,16 +76,15 @@ static insitu_status set_aside(planner *planner, const conflict *conflict, bool 
     }
     TRY(order_add(&planner->order, planner->copies[copy]->node, conflict->reader, out_done));
     if (!*out_done) return INSITU_OK;
-    if (reader->kind == NODE_COPY) return planner_set(planner, &planner->copies[reader->index]->set_aside, copy);
+    if (reader->kind == NODE_COPY) return planner_set(planner, &planner->copies[reader->index]->spill, copy);
     const layer *layer = planner_layer(planner, reader->index);
     *out_done = false;
     for (uint32_t i = 0; i < layer->operand_count; i++) {
         const layer_plan *decided = &planner->layers[reader->index];
         bool taken = i == 0 && decided->takes_operand && kind_has(layer->kind, TRAIT_UPDATE);
-        if (layer->operands[i].index != conflict->tensor || taken || decided->in_part[i] ||
-            decided->set_aside[i] != NONE)
+        if (layer->operands[i].index != conflict->tensor || taken || decided->in_part[i] || decided->spill[i] != NONE)
             continue;
-        TRY(planner_set(planner, &decided->set_aside[i], copy));
+        TRY(planner_set(planner, &decided->spill[i], copy));
         *out_done = true;
     }
     return INSITU_OK;
@@ -100,12 +99,12 @@ static insitu_status settle(planner *planner, uint32_t storage, bool is_trial, b
         if (is_trial && planner_is_spent(planner)) return INSITU_OK;
         planner_undo(planner, mark);
         bool done;
-        TRY(set_aside(planner, out_conflict, &done));
+        TRY(spill(planner, out_conflict, &done));
         if (!done) return INSITU_OK;
     }
 }
 
-insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict) {
+insitu_status place_resolve_conflicts(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict) {
     return settle(planner, storage, true, out_ok, out_conflict);
 }
 
@@ -113,7 +112,7 @@ insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, con
 
 /* Where a cycle of readers and writers is cut depends on whether the copy's target or its source is looked at first. */
 static insitu_status try_write_back(planner *planner, uint32_t index, bool source_first, bool *out_ok) {
-    final_value *final = &planner->finals[index];
+    state_target *final = &planner->finals[index];
     uint32_t copy, source = planner_tensor(planner, final->next)->storage;
     conflict conflict;
     *out_ok = true;
@@ -144,18 +143,18 @@ static insitu_status write_back(planner *planner, uint32_t index) {
 }
 
 static insitu_status place_final(planner *planner, uint32_t index) {
-    final_value *final = &planner->finals[index];
-    const set_asides before = planner_set_asides(planner);
+    state_target *final = &planner->finals[index];
+    const spills before = planner_spills(planner);
     plan_mark mark = planner_mark(planner);
     conflict conflict = {NONE, NONE, NONE};
     bool in_place = !planner->options.no_inplace || final->next.index == final->start.index;
     TRY(planner_set(planner, &planner->copies[final->reader]->active, false));
     TRY(planner_add_end_read(planner, final->next.index, NONE));
     if (in_place) TRY(place_at(planner, final->next, &final->place, &in_place, &conflict));
-    if (in_place) TRY(place_settle(planner, final->place.storage, &in_place, &conflict));
-    if (in_place && planner_set_aside_since(planner, before) <= final->bytes) {
+    if (in_place) TRY(place_resolve_conflicts(planner, final->place.storage, &in_place, &conflict));
+    if (in_place && planner_spilled_since(planner, before) <= final->bytes) {
         final->in_place = true;
-        return explain_set_asides(planner);
+        return explain_spills(planner);
     }
     planner_undo(planner, mark);
     if (planner->options.no_inplace)
@@ -164,11 +163,11 @@ static insitu_status place_final(planner *planner, uint32_t index) {
         TRY(explain_write_back(planner, final, &conflict));
     TRY(write_back(planner, index));
     TRY(planner_set(planner, &planner->copies[final->reader]->active, false));
-    return explain_set_asides(planner);
+    return explain_spills(planner);
 }
 
 static int by_bytes(const void *a, const void *b) {
-    const final_value *x = a, *y = b;
+    const state_target *x = a, *y = b;
     if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
     return x->is_input != y->is_input ? (x->is_input < y->is_input ? -1 : 1) : (x->index < y->index ? -1 : 1);
 }
@@ -217,7 +216,7 @@ static insitu_status return_alias(planner *planner, tensor_id tensor, bool *out_
 }
 
 /* A final value that was written back lies in its state as well as elsewhere. */
-static const final_value *written_back(const planner *planner, tensor_id tensor) {
+static const state_target *written_back(const planner *planner, tensor_id tensor) {
     for (uint32_t i = 0; i < planner->final_count; i++)
         if (!planner->finals[i].in_place && planner->finals[i].next.index == tensor.index) return &planner->finals[i];
     return NULL;
@@ -232,7 +231,7 @@ static const plan_operand *wanted_place(const planner *planner, const network_ou
 
 insitu_status place_readers(planner *planner) {
     for (uint32_t i = 0; i < planner->final_count; i++) {
-        final_value *final = &planner->finals[i];
+        state_target *final = &planner->finals[i];
         plan_operand nowhere = {.type = final->place.type};
         TRY(planner_add_storage(planner, STORAGE_ARENA, 0, sym_int(planner->pool, 0), &nowhere.storage));
         TRY(planner_add_copy(planner, COPY_READER, final->next, &nowhere, NONE, &final->reader));
@@ -263,7 +262,7 @@ static insitu_status place_output(planner *planner, uint32_t index) {
     conflict conflict;
     bool done;
     if (copy->is_read) return INSITU_OK; /* what it copies is read there */
-    const final_value *final = written_back(planner, output->tensor);
+    const state_target *final = written_back(planner, output->tensor);
     if (final) {
         planned->operand = final->place;
         return planner_set(planner, &copy->active, false);

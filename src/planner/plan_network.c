@@ -47,8 +47,8 @@ static insitu_status init_layers(planner *planner) {
         layer_plan *decided = &planner->layers[i];
         uint32_t count = network->layers[i].operand_count;
         TRY(arena_array(&planner->scratch, count + 1, sizeof *decided->in_part, &decided->in_part));
-        TRY(arena_array(&planner->scratch, count + 1, sizeof *decided->set_aside, &decided->set_aside));
-        for (uint32_t k = 0; k < count; k++) decided->set_aside[k] = NONE;
+        TRY(arena_array(&planner->scratch, count + 1, sizeof *decided->spill, &decided->spill));
+        for (uint32_t k = 0; k < count; k++) decided->spill[k] = NONE;
         TRY(find_starts(planner, i));
     }
     return INSITU_OK;
@@ -107,8 +107,8 @@ static void find_families(planner *planner) {
                     tensor->view = network->order[i];
                     tensor->repeats = operand->repeats || view_repeats(planner, layer, &view);
                     tensor_plan *root = planner_tensor(planner, tensor->root);
-                    planner->tensors[root->family_last].family_next = id.index;
-                    root->family_last = id.index;
+                    planner->tensors[root->view_tree_last].view_tree_next = id.index;
+                    root->view_tree_last = id.index;
                     if (operand->storage != NONE) make_member(planner, id, operand->storage);
                 }
             }
@@ -264,7 +264,7 @@ static insitu_status add_finals(planner *planner) {
         uint32_t index = is_input ? network->mutations[i - network->state_count].input : i;
         tensor_id next = is_input ? network->mutations[i - network->state_count].next : network->states[i].next;
         if (next.index == NONE) continue;
-        final_value *final = &planner->finals[planner->final_count++];
+        state_target *final = &planner->finals[planner->final_count++];
         final->is_input = is_input;
         final->index = index;
         final->name = is_input ? planner->plan->inputs[index].name : planner->plan->states[index].name;
@@ -352,11 +352,11 @@ static insitu_status add_nodes(planner *planner) {
     for (uint32_t i = 0; i < planner->network->order_count; i++) TRY(add_layer_node(planner, i));
     uint32_t count = planner->order.node_count, last = 2 * planner->network->order_count + 2;
     bool possible;
-    TRY(planner_add_node(planner, NODE_BARRIER, 0, 0, &planner->barrier));
+    TRY(planner_add_node(planner, NODE_COMMIT_POINT, 0, 0, &planner->commit_point));
     TRY(planner_add_node(planner, NODE_END, 0, last, &planner->end));
-    TRY(order_add(&planner->order, planner->barrier, planner->end, &possible));
+    TRY(order_add(&planner->order, planner->commit_point, planner->end, &possible));
     for (uint32_t i = 0; i < count; i++) TRY(order_add(&planner->order, i, planner->end, &possible));
-    TRY(late_find(planner));
+    TRY(deferred_checks_find(planner));
     planner->order.is_logged = true;
     return INSITU_OK;
 }
@@ -447,8 +447,8 @@ static insitu_status build(planner *planner) {
                                             .placed = NONE,
                                             .copies = NONE,
                                             .end_reads = NONE,
-                                            .family_next = NONE,
-                                            .family_last = t};
+                                            .view_tree_next = NONE,
+                                            .view_tree_last = t};
     TRY(init_layers(planner));
     TRY(build_uses(planner));
     TRY(add_weights(planner));
@@ -457,8 +457,8 @@ static insitu_status build(planner *planner) {
     TRY(add_inputs(planner));
     find_families(planner);
     TRY(add_finals(planner));
-    TRY(chain_find(planner, &planner->chain));
-    TRY(chain_find_updates(planner, &planner->updates));
+    TRY(def_chain_find(planner, &planner->chain));
+    TRY(def_chain_find_updates(planner, &planner->updates));
     TRY(add_nodes(planner));
     TRY(conflicts_init(planner));
     TRY(add_outputs(planner));
@@ -466,13 +466,13 @@ static insitu_status build(planner *planner) {
     TRY(place_finals(planner));
     TRY(place_outputs(planner));
     TRY(place_rest(planner));
-    TRY(late_order(planner));
+    TRY(deferred_checks_order(planner));
     TRY(add_asserts(planner));
     TRY(emit_steps(planner));
     name_aliases(planner);
     TRY(report_build(planner));
     TRY(copy_step_names(plan));
-    TRY(compact_storages(planner));
+    TRY(drop_unused_storages(planner));
     TRY(segments_build(planner));
     TRY(plan_derive(plan));
     return sym_pool_status(planner->pool, planner->diag);

@@ -158,7 +158,7 @@ static insitu_status new_copy(planner *planner, copy_purpose purpose, tensor_id 
     planned_copy *copy;
     TRY(arena_array(&planner->scratch, 1, sizeof *copy, &copy));
     tensor_plan *copied = planner_tensor(planner, source);
-    *copy = (planned_copy){.purpose = purpose, .source = source, .set_aside = NONE, .copy_next = copied->copies};
+    *copy = (planned_copy){.purpose = purpose, .source = source, .spill = NONE, .copy_next = copied->copies};
     copied->copies = planner->copy_count;
     TRY(planner_add_node(planner, NODE_COPY, planner->copy_count, 0, &copy->node));
     *out_copy = planner->copy_count;

@@ -81,8 +81,8 @@ typedef struct tensor_plan { /* what walks over a storage's members read comes f
     uint32_t rests;          /* decision, of a root: a read of it is right since a write precedes all of its content */
     uint32_t copies;         /* the first copy of it; NONE */
     uint32_t end_reads;      /* the first that keeps it; NONE */
-    uint32_t family_next;    /* next view of the same root; NONE */
-    uint32_t family_last;    /* of a root: the last of its family */
+    uint32_t view_tree_next; /* next view of the same root; NONE */
+    uint32_t view_tree_last; /* of a root: the last of its family */
     layer_id view;           /* a view: the layer that makes it */
     bool fixed;              /* an input, state or constant */
     bool repeats;            /* some of its elements share memory (expand, unfold): nothing may be stored through it */
@@ -108,7 +108,7 @@ typedef struct layer_plan {
     bool makes_view;        /* its result is a view of its operand's memory: no step */
     uint32_t takes_operand; /* decision. update: works in operand 0's memory; copy: its operand already lies there */
     uint32_t *in_part;      /* decision, each operand: it already lies in its part of the result */
-    uint32_t *set_aside;    /* decision, each operand: copy (index) that is read in its stead; NONE */
+    uint32_t *spill;        /* decision, each operand: copy (index) that is read in its stead; NONE */
     sym *starts;            /* concat: where each operand begins along the dimension */
     placed_part *parts;     /* where operands lie in the result's layout, if they lie in it */
     bool parts_known;       /* for the layout that it has now */
@@ -125,26 +125,27 @@ typedef struct planned_copy { /* a copy that the planner inserts */
     uint32_t active; /* decision */
     uint32_t node;
     tensor_id source;
-    uint32_t set_aside; /* decision: another copy that is read in the source's stead; NONE */
-    uint32_t is_read;   /* decision: it is made for its own sake, and read in the source's stead as well */
+    uint32_t spill;   /* decision: another copy that is read in the source's stead; NONE */
+    uint32_t is_read; /* decision: it is made for its own sake, and read in the source's stead as well */
     plan_operand target;
     int64_t bytes;      /* INT64_MAX if symbolic */
     uint32_t final;     /* the final for whose sake it is made; NONE */
     uint32_t copy_next; /* the next of the same source; NONE */
 } planned_copy;
 
-typedef enum node_kind { NODE_LAYER, NODE_COPY, NODE_CHECK, NODE_BARRIER, NODE_END } node_kind;
+typedef enum node_kind { NODE_LAYER, NODE_COPY, NODE_CHECK, NODE_COMMIT_POINT, NODE_END } node_kind;
 typedef struct plan_node {
     node_kind kind;
     uint32_t index;   /* layer, copy; CHECK: the layer */
     uint32_t operand; /* CHECK: the index operand */
     uint32_t key;     /* where it stands if nothing forbids it */
-    bool late;  /* a check, or an item layer: it needs a value that a state is given, so it can't precede all writes */
-    bool saves; /* it stores into a state before a late check: the bytes are saved first */
+    bool
+        deferred; /* a check, or an item layer: it needs a value that a state is given, so it can't precede all writes */
+    bool saves;   /* it stores into a state before a late check: the bytes are saved first */
     bool saves_own; /* the same where it is itself that check */
 } plan_node;
 
-typedef struct final_value { /* a state tensor (or mutated input) and its value when the call ends */
+typedef struct state_target { /* a state tensor (or mutated input) and its value when the call ends */
     const char *name;
     bool is_input;
     uint32_t index; /* state or input */
@@ -154,14 +155,14 @@ typedef struct final_value { /* a state tensor (or mutated input) and its value 
     bool in_place;               /* next is computed in the tensor's own memory */
     uint32_t reader;             /* a copy: COPY_READER */
     const char *reason, *advice; /* why something is copied for it, and what would avoid that; NULL */
-} final_value;
+} state_target;
 
 typedef struct storage_plan {
     uint32_t members; /* decision: first tensor in it; NONE */
     uint32_t roots;   /* decision: first root in it; NONE */
     uint32_t touched; /* decision: the last touch of it; NONE */
     uint32_t checked; /* decision: the last touch of it that was looked at; NONE */
-    bool written;     /* a state, or an input that the program mutates: writes wait for the barrier */
+    bool written;     /* a state, or an input that the program mutates: writes wait for the commit point */
 } storage_plan;
 
 typedef struct end_read { /* what must be intact when the call ends */
@@ -213,13 +214,13 @@ typedef struct planner {
     uint32_t copy_count, copy_capacity;
     end_read **end_reads;
     uint32_t end_read_count, end_read_capacity;
-    final_value *finals;
+    state_target *finals;
     uint32_t final_count;
-    uint32_t *output_copies; /* each output: its copy, or NONE */
-    uint32_t barrier, end;   /* nodes */
-    uint32_t *item_nodes;    /* each symbol: the node of the item layer that reads it, NONE */
-    bool has_items, has_late;
-    bitset chain, updates; /* layers: chain_find, chain_find_updates */
+    uint32_t *output_copies;    /* each output: its copy, or NONE */
+    uint32_t commit_point, end; /* nodes */
+    uint32_t *item_nodes;       /* each symbol: the node of the item layer that reads it, NONE */
+    bool has_items, has_deferred;
+    bitset chain, updates; /* layers: def_chain_find, def_chain_find_updates */
     order order;
     plan_change *changes;
     uint32_t change_count, change_capacity;
@@ -275,20 +276,20 @@ MUST_CHECK insitu_status order_after_symbols(planner *planner, sym expression, u
 MUST_CHECK insitu_status order_after_layout(planner *planner, const tensor_type *type, uint32_t node,
                                             bool *out_possible);
 
-/* ---- what makes the final values (chain.c) ---- */
-MUST_CHECK insitu_status chain_find(planner *planner, bitset *out_chain);
+/* ---- what makes the final values (def_chain.c) ---- */
+MUST_CHECK insitu_status def_chain_find(planner *planner, bitset *out_chain);
 /* The layer makes a state's value, and not a tensor that is the program's own. */
 static inline bool planner_serves(const planner *planner, uint32_t layer) {
     return bitset_has(&planner->chain, layer) || bitset_has(&planner->updates, layer);
 }
 /* Updates of states' old values that the states' new ones are computed from, in whatever way. */
-MUST_CHECK insitu_status chain_find_updates(planner *planner, bitset *out_updates);
+MUST_CHECK insitu_status def_chain_find_updates(planner *planner, bitset *out_updates);
 
-/* ---- checks that can only be decided late (late.c) ---- */
-/* Finds them, once the nodes are there; the others come before the barrier. */
-MUST_CHECK insitu_status late_find(planner *planner);
+/* ---- checks that can only be decided late (deferred_checks.c) ---- */
+/* Finds them, once the nodes are there; the others come before the commit point. */
+MUST_CHECK insitu_status deferred_checks_find(planner *planner);
 /* Puts them before what stores into states where that is possible, and marks the rest as saving. */
-MUST_CHECK insitu_status late_order(planner *planner);
+MUST_CHECK insitu_status deferred_checks_order(planner *planner);
 
 /* ---- placement (place.c, place_final.c) ---- */
 /* Puts the tensor at exactly this place, by placing its root, and pulls in what that is made of: *out_done false, and
@@ -301,15 +302,16 @@ typedef struct conflict { /* a read that no order saves */
 MUST_CHECK insitu_status place_at(planner *planner, tensor_id tensor, const plan_operand *target, bool *out_done,
                                   conflict *out_conflict);
 /* Checks a storage after something that reads or writes it was added; sets old values aside where it is a state's. */
-MUST_CHECK insitu_status place_settle(planner *planner, uint32_t storage, bool *out_ok, conflict *out_conflict);
+MUST_CHECK insitu_status place_resolve_conflicts(planner *planner, uint32_t storage, bool *out_ok,
+                                                 conflict *out_conflict);
 /* Old values that are set aside by now. */
-typedef struct set_asides {
+typedef struct spills {
     uint32_t count;
     int64_t bytes; /* INT64_MAX if symbolic */
-} set_asides;
-set_asides planner_set_asides(planner *planner);
+} spills;
+spills planner_spills(planner *planner);
 /* Bytes of those that are set aside since; INT64_MAX if symbolic. */
-int64_t planner_set_aside_since(planner *planner, set_asides before);
+int64_t planner_spilled_since(planner *planner, spills before);
 /* Reads of final values and of results whose place is decided later, so that placements before then respect them. */
 MUST_CHECK insitu_status place_readers(planner *planner);
 MUST_CHECK insitu_status place_finals(planner *planner); /* state tensors and mutated inputs */
@@ -317,8 +319,8 @@ MUST_CHECK insitu_status place_outputs(planner *planner);
 MUST_CHECK insitu_status place_rest(planner *planner);
 
 /* ---- reasons (explain.c) ---- */
-MUST_CHECK insitu_status explain_write_back(planner *planner, final_value *final, const conflict *conflict);
-MUST_CHECK insitu_status explain_set_asides(planner *planner);
+MUST_CHECK insitu_status explain_write_back(planner *planner, state_target *final, const conflict *conflict);
+MUST_CHECK insitu_status explain_spills(planner *planner);
 MUST_CHECK insitu_status explain_stored_back(planner *planner, uint32_t layer, uint32_t storage, sym bytes);
 
 /* ---- orders (final_order.c) ---- */
@@ -337,7 +339,7 @@ MUST_CHECK insitu_status conflicts_visit_writers(planner *planner, uint32_t stor
 MUST_CHECK insitu_status layout_held_bytes(planner *planner, const tensor_type *from, const tensor_type *to,
                                            int64_t *out_bytes);
 
-/* ---- emission (emit_steps.c, emit_control.c, inner_plan.c, emit_save.c, segment.c, report.c, compact.c) ---- */
+/* ---- emission (emit_steps.c, emit_control.c, inner_plan.c, emit_save.c, segment.c, report.c, drop_unused_storages.c) ---- */
 typedef struct emitter {
     planner *planner;
     bool saves, saves_own;                                /* of the node at hand */
@@ -371,7 +373,7 @@ typedef struct inner_plan inner_plan;
 MUST_CHECK insitu_status inner_plan_make(planner *planner, const network *region, const region_places *places,
                                          region_rule rule, const char *layer_name, inner_plan **out_inner);
 /* A check of its steps comes after a write. */
-bool inner_plan_fails_late(const inner_plan *inner);
+bool inner_plan_has_deferred(const inner_plan *inner);
 MUST_CHECK insitu_status inner_plan_emit(inner_plan *inner, emitter *emitter);
 void inner_plan_destroy(inner_plan *inner);
 /* emit_save.c: what undoes a step, and what must be saved for that. */
@@ -382,7 +384,7 @@ MUST_CHECK insitu_status undo_make(planner *planner, const plan_step *step, uint
 /* segment.c: where symbols come from, and the cuts. */
 MUST_CHECK insitu_status segments_build(planner *planner);
 MUST_CHECK insitu_status report_build(planner *planner);
-MUST_CHECK insitu_status compact_storages(planner *planner); /* the last: numbers of storages change */
+MUST_CHECK insitu_status drop_unused_storages(planner *planner); /* the last: numbers of storages change */
 /* Of what an update stores there from other memory: bytes that were the storage's own (old_parts.c). */
 sym old_part_bytes(planner *planner, uint32_t layer, uint32_t operand, uint32_t storage);
 /* Bytes that an update stores in place. */

@@ -61,7 +61,7 @@ static void add_updates(planner *planner, update_list *list, tensor_id tensor) {
 }
 
 /* "none" (unchanged), "assign" (another tensor's value), or the updates that make the final value. */
-static insitu_status describe_update(planner *planner, const final_value *final, const char **out_text) {
+static insitu_status describe_update(planner *planner, const state_target *final, const char **out_text) {
     update_list list = {.count = 0};
     text words;
     text_init(&words);
@@ -79,7 +79,7 @@ static insitu_status describe_update(planner *planner, const final_value *final,
 }
 
 /* The places in the model of the layers that make the final value, each once, the last first. */
-static insitu_status describe_source(planner *planner, const final_value *final, const char **out_text) {
+static insitu_status describe_source(planner *planner, const state_target *final, const char **out_text) {
     text places;
     text_init(&places);
     tensor_id tensor = final->next;
@@ -107,7 +107,7 @@ static insitu_status describe_source(planner *planner, const final_value *final,
 static void add_to(planner *planner, sym *sum, sym more) { *sum = sym_add(planner->pool, *sum, more); }
 
 /* Bytes of the steps that store into the final's storage; copies made for its sake; copies of its old value. */
-static void sum_steps(planner *planner, const final_value *final, report_row *row) {
+static void sum_steps(planner *planner, const state_target *final, report_row *row) {
     const plan *plan = planner->plan;
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const plan_step *step = &plan->steps[i];
@@ -141,7 +141,7 @@ static const plan_step *find_reader(const plan *plan, uint32_t after, uint32_t s
 
 /* For copies that no decision about the whole value explains: a part that is stored after it was computed elsewhere, or an
  * old value that is set aside for a layer which computes the new one. */
-static insitu_status describe_parts(planner *planner, const final_value *final, const char **out_text) {
+static insitu_status describe_parts(planner *planner, const state_target *final, const char **out_text) {
     const plan *plan = planner->plan;
     const uint32_t storage = final->place.storage;
     *out_text = "an old value is read after the write";
@@ -174,7 +174,7 @@ insitu_status report_build(planner *planner) {
         uint32_t count = pass == 0 ? plan->state_count : plan->input_count;
         for (uint32_t index = 0; index < count; index++)
             for (uint32_t i = 0; i < planner->final_count; i++) {
-                const final_value *final = &planner->finals[i];
+                const state_target *final = &planner->finals[i];
                 if (final->is_input != (pass == 1) || final->index != index) continue;
                 report_row *row = &plan->report[plan->report_count++];
                 *row = (report_row){.name = final->name,

@@ -56,7 +56,7 @@ static bool can_fold(const folder *folder, const layer *layer) {
     size_t bytes;
     if (!shape_constant(&network->symbols, &result->shape, NULL) || !tensor_bytes(network, result, &bytes))
         return false;
-    double work = layer_work(network, layer);
+    double work = layer_cost(network, layer);
     if (bytes > folder->limits->bytes || work > folder->limits->work) return false;
     if (folder->spent + work > folder->limits->total) return false;
     for (uint32_t i = 0; i < layer_info_of(layer->kind)->attr_count; i++) {
@@ -119,7 +119,7 @@ static insitu_status evaluate(folder *folder, layer_id id) {
     tensor_id result = network_layer_of(network, id)->results[0];
     size_t bytes;
     if (!tensor_bytes(network, network_tensor_of(network, result), &bytes)) return INSITU_NOMEM;
-    folder->spent += layer_work(network, network_layer_of(network, id));
+    folder->spent += layer_cost(network, network_layer_of(network, id));
     uint8_t *data = NULL;
     if (bytes) {
         TRY(take_buffer(folder, bytes, &data));

@@ -13,7 +13,7 @@ typedef struct stretch {
 
 /* The dimension along which the mask varies, and a vector of its values there. */
 static bool find_vector(const network *network, tensor_id mask, uint32_t *out_dim, tensor_id *out_vector) {
-    const layer *expand = network_maker_of(network, mask, LAYER_EXPAND);
+    const layer *expand = network_producer_of(network, mask, LAYER_EXPAND);
     if (expand) mask = expand->operands[0];
     const shape *shape = &network_tensor_of(network, mask)->shape;
     uint32_t varying = 0;
@@ -22,7 +22,7 @@ static bool find_vector(const network *network, tensor_id mask, uint32_t *out_di
         *out_dim = i;
         varying++;
     }
-    *out_vector = network_before_reshapes(network, mask);
+    *out_vector = network_strip_reshapes(network, mask);
     return varying == 1;
 }
 
@@ -52,9 +52,9 @@ static bool find_constant(network *network, tensor_id vector, stretch *out) {
 /* iota == n, for an n that is a place of the dimension whatever the symbols are. */
 static bool find_position(network *network, tensor_id vector, stretch *out) {
     sym_pool *pool = &network->symbols;
-    const layer *equal = network_maker_of(network, vector, LAYER_BINARY);
+    const layer *equal = network_producer_of(network, vector, LAYER_BINARY);
     if (!equal || equal->operand_count != 1 || layer_attr(equal, ATTR_OP).op != OP_EQ) return false;
-    const layer *iota = network_maker_of(network, network_before_reshapes(network, equal->operands[0]), LAYER_IOTA);
+    const layer *iota = network_producer_of(network, network_strip_reshapes(network, equal->operands[0]), LAYER_IOTA);
     sym position = layer_attr(equal, ATTR_SCALAR).value, one = sym_int(pool, 1);
     int64_t start, step;
     if (!iota || sym_kind_of(pool, position) != SYM_KIND_INT) return false;

@@ -56,12 +56,12 @@ static bool read_iota(const network *network, const layer *iota, positions *out)
 
 /* Of what lies behind copies of the same elements in other sizes. */
 static bool read_positions(const network *network, tensor_id tensor, positions *out) {
-    tensor = network_before_reshapes(network, tensor);
+    tensor = network_strip_reshapes(network, tensor);
     const dtype type = network_tensor_of(network, tensor)->dtype;
     *out = (positions){.type = type};
     if (type == DTYPE_I64 || type == DTYPE_I32) out->data = network_constant_elements(network, tensor, &out->count);
     if (out->data) return true;
-    const layer *iota = network_maker_of(network, tensor, LAYER_IOTA);
+    const layer *iota = network_producer_of(network, tensor, LAYER_IOTA);
     return iota && read_iota(network, iota, out);
 }
 

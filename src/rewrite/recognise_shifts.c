@@ -75,7 +75,7 @@ static bool takes(network *network, const layer *layer, sym size, sym count, boo
 }
 
 static const layer *two_parts(const network *network, tensor_id tensor, int64_t dim) {
-    const layer *concat = network_maker_of(network, tensor, LAYER_CONCAT);
+    const layer *concat = network_producer_of(network, tensor, LAYER_CONCAT);
     bool fits = concat && concat->operand_count == 2 && layer_attr_int(network, concat, ATTR_DIM) == dim;
     return fits ? concat : NULL;
 }
@@ -93,8 +93,8 @@ static bool is_tail(network *network, const layer *slice, bool front, shift *out
 
 /* Is the part what stays of x when s enters? Copies in between do not matter. */
 static bool is_moved(network *network, tensor_id part, tensor_id added, int64_t dim, bool front, shift *out) {
-    const layer *copy = network_maker_of(network, part, LAYER_COPY);
-    const layer *slice = network_maker_of(network, copy ? copy->operands[0] : part, LAYER_SLICE);
+    const layer *copy = network_producer_of(network, part, LAYER_COPY);
+    const layer *slice = network_producer_of(network, copy ? copy->operands[0] : part, LAYER_SLICE);
     if (!slice || !goes_along(network, slice, dim)) return false;
     *out = (shift){dim, {slice->operands[0], added}, front};
     sym size = size_along(network, slice->operands[0], dim);
@@ -120,7 +120,7 @@ static bool is_replaced(network *network, const layer *update, bool front, shift
     if (concat)
         return is_moved(network, concat->operands[front], added, dim, front, out) &&
                same_size(network, concat->operands[!front], added, dim);
-    const layer *moved = network_maker_of(network, whole, LAYER_SLICE_UPDATE);
+    const layer *moved = network_producer_of(network, whole, LAYER_SLICE_UPDATE);
     if (!moved || !goes_along(network, moved, dim) || !is_moved(network, moved->operands[1], added, dim, front, out))
         return false;
     return same_tensor(moved->operands[0], out->operands[0]) &&
@@ -160,7 +160,7 @@ static insitu_status replace(network *network, layer_id id, const shift *shift, 
 /* The new value of a state. */
 static insitu_status shift_result(network *network, tensor_id state, tensor_id next, insitu_diag *diag) {
     shift shift;
-    const layer *copy = next.index == NONE ? NULL : network_maker_of(network, next, LAYER_COPY);
+    const layer *copy = next.index == NONE ? NULL : network_producer_of(network, next, LAYER_COPY);
     if (copy) next = copy->operands[0];
     if (next.index == NONE || network_tensor_of(network, next)->role != TENSOR_RESULT) return INSITU_OK;
     const layer_id id = network_tensor_of(network, next)->producer;

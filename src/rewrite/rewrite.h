@@ -26,11 +26,11 @@ MUST_CHECK insitu_status network_recognise_masks(network *network, insitu_diag *
 /* slice(expand(x)), along a dimension that repeats -> expand(x), reshape(x) */
 MUST_CHECK insitu_status network_slice_expands(network *network, insitu_diag *diag);
 /* slice_update(x, slice(x)) of one part -> reshape(x) */
-MUST_CHECK insitu_status network_view_idle_updates(network *network, insitu_diag *diag);
+MUST_CHECK insitu_status network_view_no_op_updates(network *network, insitu_diag *diag);
 /* concat(slice(x), s), where x is computed in the state's memory -> shift_update(x, s) */
 MUST_CHECK insitu_status network_shift_results(network *network, insitu_diag *diag);
 /* A state's new value that is a part of a computed one -> that part computed by itself */
-MUST_CHECK insitu_status network_compute_parts(network *network, insitu_diag *diag);
+MUST_CHECK insitu_status network_sink_partial_views(network *network, insitu_diag *diag);
 /* slice_update(x, flip(slice(x))), of parts that meet -> what is exchanged, and the rest */
 MUST_CHECK insitu_status network_split_flips(network *network, insitu_diag *diag);
 /* slice(concat(x, s)) -> shift_update */
@@ -41,10 +41,10 @@ MUST_CHECK insitu_status network_remove_dead(network *network, insitu_diag *diag
 MUST_CHECK insitu_status network_normalise(network *network, insitu_diag *diag);
 /* The value that ends in place of start, from what its memory is given piece by piece. *out_changed false: some of it is not
  * known piece by piece. */
-MUST_CHECK insitu_status network_assemble(network *network, tensor_id start, tensor_id next, bool *out_changed,
-                                          insitu_diag *diag);
+MUST_CHECK insitu_status network_rewrite_as_updates(network *network, tensor_id start, tensor_id next,
+                                                    bool *out_changed, insitu_diag *diag);
 /* Readers of a state that the program copies for a result -> readers of that copy */
-MUST_CHECK insitu_status network_read_copies(network *network, bool *out_changed, insitu_diag *diag);
+MUST_CHECK insitu_status network_reuse_copies(network *network, bool *out_changed, insitu_diag *diag);
 /* concat(state, x) -> concat(copy(state), x) */
 MUST_CHECK insitu_status network_own_parts(network *network, bool *out_changed, insitu_diag *diag);
 /* elementwise(slice_update(state, s)) -> slice_update(elementwise(state), elementwise(s)) */
@@ -60,8 +60,8 @@ typedef insitu_status (*network_evaluate_fn)(void *user, const network *network,
 MUST_CHECK insitu_status network_fold_constants(network *network, network_evaluate_fn run, void *user,
                                                 const fold_limits *limits, insitu_diag *diag);
 /* Elements that the layer reads, computes with and writes, at most; not finite where a size is no constant
- * (layer_work.c). */
-double layer_work(const network *network, const layer *layer);
+ * (layer_cost.c). */
+double layer_cost(const network *network, const layer *layer);
 
 /* The best plan of the network as it is: over the orders of final values (search.c). options' order is not used; its search may
  * be NULL: this one's own. */

@@ -2,7 +2,7 @@
  *
  * A candidate is a network, rewritten or not, and an order in which its states' new values are placed. The network as it is
  * comes first; where its plan copies state, the new value of that state is written as what its memory is given piece by
- * piece (network_assemble), and the passes that may help are tried. Each step is kept if it copies less. A plan that copies
+ * piece (network_rewrite_as_updates), and the passes that may help are tried. Each step is kept if it copies less. A plan that copies
  * nothing ends the search, so that most programs are planned once; and so does its budget, which all candidates share. */
 #include "rewrite/rewrite.h"
 
@@ -100,7 +100,7 @@ static insitu_status assemble_rows(const search *search, uint32_t first, uint32_
         tensor_id start, next;
         bool changed;
         if ((*search->best)->report[row].in_place || !find_final(search->network, row, &start, &next)) continue;
-        TRY(network_assemble(search->network, start, next, &changed, search->diag));
+        TRY(network_rewrite_as_updates(search->network, start, next, &changed, search->diag));
         *out_changed |= changed;
     }
     return INSITU_OK;
@@ -108,7 +108,7 @@ static insitu_status assemble_rows(const search *search, uint32_t first, uint32_
 
 /* What a rewriting leaves behind is cleaned up, and the network planned. */
 static insitu_status plan_rewritten(const search *search, plan **out_plan) {
-    TRY(network_compute_parts(search->network, search->diag));
+    TRY(network_sink_partial_views(search->network, search->diag));
     TRY(network_split_flips(search->network, search->diag));
     TRY(network_remove_dead(search->network, search->diag));
     insitu_status status = search_orders(search->network, search->options, out_plan, NULL);
@@ -144,7 +144,7 @@ static uint32_t count_copied(const plan *plan) {
 /* Row by row; where the budget does not reach for that, first all of them at once. */
 static insitu_status search_rewritings(const search *search) {
     static const rewriting passes[] = {
-        {.pass = network_read_copies}, {.pass = network_own_parts}, {.pass = network_sink_updates}};
+        {.pass = network_reuse_copies}, {.pass = network_own_parts}, {.pass = network_sink_updates}};
     const plan_search *budget = search->options->search;
     const uint32_t copied = count_copied(*search->best), rows = (*search->best)->report_count;
     if (copied == 0) return INSITU_OK;

@@ -17,9 +17,9 @@ typedef struct sinker {
 
 /* The update of a state or an input that the tensor is; NULL. */
 static const layer *find_update(const network *network, tensor_id tensor) {
-    const layer *update = network_maker_of(network, network_before_reshapes(network, tensor), LAYER_SLICE_UPDATE);
+    const layer *update = network_producer_of(network, network_strip_reshapes(network, tensor), LAYER_SLICE_UPDATE);
     if (!update) return NULL;
-    tensor_role role = network_tensor_of(network, network_before_reshapes(network, update->operands[0]))->role;
+    tensor_role role = network_tensor_of(network, network_strip_reshapes(network, update->operands[0]))->role;
     return role == TENSOR_STATE || role == TENSOR_INPUT ? update : NULL;
 }
 
@@ -56,7 +56,7 @@ static insitu_status compute(sinker *sinker, uint32_t operand, tensor_id *out) {
     const layer *like = &sinker->like;
     tensor_id operands[MAX_OPERANDS];
     for (uint32_t i = 0; i < like->operand_count; i++) {
-        operands[i] = network_before_reshapes(sinker->network, like->operands[i]);
+        operands[i] = network_strip_reshapes(sinker->network, like->operands[i]);
         if (operands[i].index == sinker->update.results[0].index) {
             operands[i] = sinker->update.operands[operand];
             continue;

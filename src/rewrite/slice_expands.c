@@ -8,7 +8,7 @@
 /* The operand of which the slice shows repetitions alone; NO_TENSOR. */
 static tensor_id repeated_operand(network *network, const layer *slice) {
     const layer *expand =
-        slice->kind == LAYER_SLICE ? network_maker_of(network, slice->operands[0], LAYER_EXPAND) : NULL;
+        slice->kind == LAYER_SLICE ? network_producer_of(network, slice->operands[0], LAYER_EXPAND) : NULL;
     if (!expand) return NO_TENSOR;
     sym_pool *pool = &network->symbols;
     const uint32_t dim = (uint32_t)layer_attr_int(network, slice, ATTR_DIM);

@@ -35,8 +35,8 @@ static bool find_range(const network *network, const layer *layer, int64_t *out_
 
 static bool find_meeting(const network *network, const layer *update, meeting *out) {
     if (update->kind != LAYER_SLICE_UPDATE) return false;
-    const layer *flip = network_maker_of(network, update->operands[1], LAYER_FLIP);
-    const layer *slice = flip ? network_maker_of(network, flip->operands[0], LAYER_SLICE) : NULL;
+    const layer *flip = network_producer_of(network, update->operands[1], LAYER_FLIP);
+    const layer *slice = flip ? network_producer_of(network, flip->operands[0], LAYER_SLICE) : NULL;
     int64_t stored;
     if (!slice || slice->operands[0].index != update->operands[0].index) return false;
     const int64_t dim = layer_attr_int(network, update, ATTR_DIM);

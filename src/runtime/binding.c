@@ -268,7 +268,7 @@ static insitu_status make_binding(insitu_context *context, uint32_t segment, boo
     return INSITU_OK;
 }
 
-insitu_status context_bind_ahead(insitu_context *context) {
+insitu_status context_prebind(insitu_context *context) {
     const plan *plan = context->engine->plan;
     binding *made;
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++)

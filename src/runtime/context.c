@@ -60,7 +60,7 @@ insitu_status insitu_context_create(const insitu_engine *engine, insitu_context 
     if (status == INSITU_OK) status = engine_place_weights(engine, diag);
     if (status == INSITU_OK && context->device->is_async)
         status = context->device->fault_create(context->device, &context->own_fault, diag);
-    if (status == INSITU_OK) status = context_bind_ahead(context);
+    if (status == INSITU_OK) status = context_prebind(context);
     if (status != INSITU_OK) {
         insitu_context_destroy(context);
         if (status == INSITU_NOMEM) FAIL(diag, status, "out of memory for a context");

@@ -104,7 +104,7 @@ static insitu_status decide_output(insitu_context *context, uint32_t index, insi
     return poison(context, base, output->late.storage_bytes, diag);
 }
 
-insitu_status context_decide_outputs(insitu_context *context, uint32_t item, insitu_diag *diag) {
+insitu_status context_resolve_outputs(insitu_context *context, uint32_t item, insitu_diag *diag) {
     const plan *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->output_count; i++) {
         const context_output *output = &context->outputs[i];

@@ -67,11 +67,11 @@ static uint32_t list_regions(insitu_context *context, const insitu_state *state)
         regions[count++].is_written = context->state_is_written[i];
     }
     for (uint32_t i = 0; i < plan->segment_count; i++) {
-        const grown_memory *memory = &context->segments[i].intermediate;
+        const growable_buffer *memory = &context->segments[i].intermediate;
         regions[count++] = written_region(memory->data, memory->size, "the context's memory");
     }
     for (uint32_t i = 0; i < plan->output_count; i++) {
-        const grown_memory *memory = &context->outputs[i].memory;
+        const growable_buffer *memory = &context->outputs[i].memory;
         if (memory->data) regions[count++] = written_region(memory->data, memory->size, outputs);
     }
     regions[count++] = written_region(context->output.data, context->output.size, outputs);

@@ -28,7 +28,7 @@ static insitu_status allocate(insitu_context *context, uint32_t index, insitu_di
 static void release(insitu_context *context) {
     for (uint32_t i = 0; i < context->engine->plan->output_count; i++) {
         context->device->free(context->device, context->outputs[i].memory.data);
-        context->outputs[i].memory = (grown_memory){0};
+        context->outputs[i].memory = (growable_buffer){0};
     }
 }
 

@@ -17,14 +17,14 @@ static double now(void) {
 
 /* ---- memory ---- */
 
-insitu_status memory_grow(const device *device, grown_memory *memory, size_t size, insitu_diag *diag) {
+insitu_status memory_grow(const device *device, growable_buffer *memory, size_t size, insitu_diag *diag) {
     if (size == 0) size = ARENA_ALIGNMENT;
     if (size <= memory->size) return INSITU_OK;
     size_t wanted = memory->size <= SIZE_MAX / 2 && memory->size * 2 > size ? memory->size * 2 : size;
     uint8_t *data = device->allocate(device, wanted, ARENA_ALIGNMENT, false);
     if (!data) FAIL(diag, INSITU_NOMEM, "out of memory: the call needs %zu bytes", size);
     device->free(device, memory->data);
-    *memory = (grown_memory){data, wanted};
+    *memory = (growable_buffer){data, wanted};
     return INSITU_OK;
 }
 
@@ -166,7 +166,7 @@ static insitu_status start_segment(insitu_context *context, uint32_t segment, in
     if (context->logged)
         TRY(undo_log_reserve(&context->logged->log, context->segments[segment].current->writes.room, diag));
     set_arena_bases(context, segment);
-    const grown_memory *intermediate = &context->segments[segment].intermediate;
+    const growable_buffer *intermediate = &context->segments[segment].intermediate;
     TRY(poison(context, intermediate->data, intermediate->size, diag));
     TRY(poison(context, context->workspace.data, context->workspace.size, diag));
     return segment ? patch(context, segment, diag) : INSITU_OK;
@@ -215,7 +215,7 @@ static insitu_status read_item(insitu_context *context, uint32_t segment, uint32
     *out_failed = item;
     TRY(context_read_item(context, item, diag));
     TRY(patch(context, segment, diag));
-    return context_decide_outputs(context, item, diag);
+    return context_resolve_outputs(context, item, diag);
 }
 
 static insitu_status run_region(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end,
@@ -389,7 +389,7 @@ static insitu_status run_locked(insitu_context *context, insitu_state *state, in
     binding *first = context->segments[0].current;
     TRY(reserve_segment(context, 0, diag));
     TRY(context_reserve_outputs(context, diag));
-    TRY(context_decide_outputs(context, NONE, diag));
+    TRY(context_resolve_outputs(context, NONE, diag));
     TRY(reserve_inputs(context, first, diag));
     return execute(context, state, diag);
 }

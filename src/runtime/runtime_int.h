@@ -115,16 +115,16 @@ typedef struct binding {
     uint64_t last_used;
 } binding;
 
-typedef struct grown_memory { /* device memory of the context that grows with the largest binding */
+typedef struct growable_buffer { /* device memory of the context that grows with the largest binding */
     uint8_t *data;
     size_t size;
-} grown_memory;
+} growable_buffer;
 
 typedef struct context_segment {
     binding *bindings[MAX_SYMBOL_BINDINGS];
     uint32_t binding_count;
     binding *current; /* of the running call; NULL before the segment starts */
-    grown_memory intermediate;
+    growable_buffer intermediate;
 } context_segment;
 
 typedef struct context_output {
@@ -138,7 +138,7 @@ typedef struct context_output {
     const binding_output *row;                  /* of the running call; NULL before that step */
     size_t place;                               /* in the context's memory for outputs */
     binding_output late;                        /* what row points to if there is such a step, */
-    grown_memory memory;                        /* and its memory; of any output that is preallocated */
+    growable_buffer memory;                     /* and its memory; of any output that is preallocated */
 } context_output;
 
 typedef struct memory_region { /* bytes that a call touches */
@@ -172,7 +172,7 @@ struct insitu_context {
     void **bases;
     bool *state_is_written; /* of each state storage */
     memory_region *regions;
-    grown_memory workspace, output;
+    growable_buffer workspace, output;
     insitu_state *logged; /* the running call's state if a snapshot of it is open; else NULL */
     insitu_run_stats stats;
     bool has_run;
@@ -216,7 +216,7 @@ MUST_CHECK insitu_status context_find_binding(insitu_context *context, uint32_t 
                                               insitu_diag *diag);
 /* Makes the first segment's binding where its sizes depend on no input, so that the first call need not. Whatever else
  * fails is left to the call, which says it. Errors: NOMEM. */
-MUST_CHECK insitu_status context_bind_ahead(insitu_context *context);
+MUST_CHECK insitu_status context_prebind(insitu_context *context);
 void binding_destroy(const insitu_context *context, binding *binding);
 MUST_CHECK insitu_status context_evaluate(const insitu_context *context, sym expression, int64_t *out_value,
                                           insitu_diag *diag);
@@ -230,7 +230,7 @@ void context_count(insitu_context *context, uint32_t segment, uint32_t first, ui
 
 /* ---- run.c ---- */
 /* At least size bytes of the device's memory, never NULL; what was there is lost, save if this fails. */
-MUST_CHECK insitu_status memory_grow(const device *device, grown_memory *memory, size_t size, insitu_diag *diag);
+MUST_CHECK insitu_status memory_grow(const device *device, growable_buffer *memory, size_t size, insitu_diag *diag);
 /* Under INSITU_POISON: memory that no step has written yet. */
 MUST_CHECK insitu_status poison(const insitu_context *context, void *memory, size_t size, insitu_diag *diag);
 
@@ -239,7 +239,7 @@ MUST_CHECK insitu_status context_evaluate_output(const insitu_context *context, 
                                                  insitu_diag *diag);
 /* Outputs that became known with this item step, or before the call (NONE), get sizes, memory, and a base, save those that
  * the first segment's binding holds whole. Errors: SHAPE, BOUNDS, NOMEM. */
-MUST_CHECK insitu_status context_decide_outputs(insitu_context *context, uint32_t item, insitu_diag *diag);
+MUST_CHECK insitu_status context_resolve_outputs(insitu_context *context, uint32_t item, insitu_diag *diag);
 /* The sizes that a bound output must have. Errors: SHAPE. */
 MUST_CHECK insitu_status context_check_target(const insitu_context *context, uint32_t index, insitu_diag *diag);
 /* Memory for the outputs that are known before the call, and that are not computed where the caller wants them. */

@@ -63,8 +63,8 @@ static insitu_network *read_back(script *script) {
 
 /* What a network of known sizes may still fail with: what its inputs hold, and what no kernel computes. */
 static void check_run(const script *script, insitu_status status) {
-    bool is_late = status == INSITU_SHAPE || status == INSITU_FORMAT || status == INSITU_ARG;
-    fuzz_expect(script->has_symbols || !is_late, "a run fails with %s", insitu_status_name(status));
+    bool is_deferred = status == INSITU_SHAPE || status == INSITU_FORMAT || status == INSITU_ARG;
+    fuzz_expect(script->has_symbols || !is_deferred, "a run fails with %s", insitu_status_name(status));
 }
 
 static void compile_and_run(const script *script, const insitu_network *network, bool no_inplace) {

@@ -96,7 +96,7 @@ static void log_move(situation *now, location to, location from) {
     log->steps[log->count++] = (schedule_step){.to = to, .from = from};
 }
 
-static void set_aside(situation *now, uint32_t at) {
+static void spill(situation *now, uint32_t at) {
     uint32_t id = now->content[at];
     now->flags[id] |= SET_ASIDE;
     now->cost += value_at(now, id)->bytes;
@@ -159,7 +159,7 @@ static bool rescue(situation *now, uint32_t at, uint32_t depth) {
 /* Before a cell is stored over. */
 static void vacate(situation *now, uint32_t at) {
     location where;
-    if (!is_free(now, at) && !rescue(now, at, 0) && !outside(now, now->content[at], &where)) set_aside(now, at);
+    if (!is_free(now, at) && !rescue(now, at, 0) && !outside(now, now->content[at], &where)) spill(now, at);
 }
 
 /* ---- storing many at once ---- */
@@ -319,7 +319,7 @@ static void gather(situation *now, uint32_t id, location *out) {
     if (value_at(now, id)->kept)
         keep(now, at);
     else
-        set_aside(now, at);
+        spill(now, at);
     (void)outside(now, id, out);
 }
 

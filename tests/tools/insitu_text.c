@@ -84,14 +84,14 @@ static insitu_status own_parts(network *network, insitu_diag *diag) {
 static const network_pass network_passes[] = {
     {"recognise_runs", network_recognise_runs},
     {"recognise_masks", network_recognise_masks},
-    {"compute_parts", network_compute_parts},
+    {"sink_partial_views", network_sink_partial_views},
     {"recognise_shifts", network_recognise_shifts},
     {"sink_updates", sink_updates},
     {"own_parts", own_parts},
     {"slice_expands", network_slice_expands},
     {"split_flips", network_split_flips},
     {"shift_results", network_shift_results},
-    {"view_idle_updates", network_view_idle_updates},
+    {"view_no_op_updates", network_view_no_op_updates},
     {"remove_dead", network_remove_dead},
 };
 

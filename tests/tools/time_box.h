@@ -25,8 +25,8 @@ static inline time_box time_box_begin(void) {
 static inline bool has_time(time_box *box, uint64_t wanted) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    bool is_late = now.tv_sec - box->start.tv_sec >= TIME_BOX_SECONDS;
-    if (box->done < TIME_BOX_LEAST || !is_late) {
+    bool is_deferred = now.tv_sec - box->start.tv_sec >= TIME_BOX_SECONDS;
+    if (box->done < TIME_BOX_LEAST || !is_deferred) {
         box->done++;
         return true;
     }

@@ -69,7 +69,7 @@ static inline plan *make_item_view_plan(void) { return read_plan("item_view"); }
 
 static inline plan *make_item_size_plan(void) { return read_plan("item_size"); }
 
-static inline plan *make_late_check_plan(void) { return read_plan("late_check"); }
+static inline plan *make_deferred_check_plan(void) { return read_plan("late_check"); }
 static inline plan *make_control_plan(void) { return read_plan("control"); }
 
 #endif

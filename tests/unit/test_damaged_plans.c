@@ -154,7 +154,7 @@ static void nor_where_numbers_are_read_during_the_call(void **state) {
     change_digits(make_item_position_plan(DTYPE_I64, true));
     change_digits(make_item_position_plan(DTYPE_I64, false));
     change_digits(make_item_size_plan());
-    change_digits(make_late_check_plan());
+    change_digits(make_deferred_check_plan());
 }
 
 /* A loop that updates a row of a state, in a branch. */

@@ -296,19 +296,19 @@ static void a_segment_that_cannot_start_undoes_the_call(void **state) {
 
 /* ---- checks after a write ---- */
 
-typedef struct late_memory {
+typedef struct deferred_memory {
     float row[CACHE_WIDTH], written[CACHE_WIDTH];
-} late_memory;
+} deferred_memory;
 
-static insitu_status count_on(running *r, late_memory *memory) {
+static insitu_status count_on(running *r, deferred_memory *memory) {
     int64_t row_sizes[] = {1, CACHE_WIDTH}, width = CACHE_WIDTH;
     running_input(r, "row", memory->row, INSITU_DTYPE_F32, row_sizes, 2);
     running_input(r, "written", memory->written, INSITU_DTYPE_F32, &width, 1);
     return running_call(r);
 }
 
-static void check_late_plan(running *r) {
-    late_memory memory = {.row = {5, 5, 5, 5, 5, 5, 5, 5}};
+static void check_deferred_plan(running *r) {
+    deferred_memory memory = {.row = {5, 5, 5, 5, 5, 5, 5, 5}};
     for (int64_t call = 1; call < CACHE_ROWS; call++) {
         must_run(r, count_on(r, &memory));
         assert_int_equal(running_stats(r).state_bytes_saved, 8 + sizeof(memory.row));
@@ -331,8 +331,8 @@ static void check_late_plan(running *r) {
 static void a_late_check_that_fails_undoes_the_call(void **state) {
     (void)state;
     running r;
-    running_of_plan(&r, make_late_check_plan());
-    check_late_plan(&r);
+    running_of_plan(&r, make_deferred_check_plan());
+    check_deferred_plan(&r);
     insitu_report_row row = {.struct_size = sizeof(row)};
     must_run(&r, insitu_engine_report(r.engine, 0, &row, &r.diag));
     assert_int_equal(row.bytes_saved, 8);
@@ -375,8 +375,8 @@ static void engine_files_hold_segments_and_restores(void **state) {
     must_fail(&r, take(&r, 0), INSITU_BOUNDS, "read 0");
     assert_true(total_of(&r) == 1);
     running_stop(&r);
-    through_a_file(make_late_check_plan(), &r);
-    check_late_plan(&r);
+    through_a_file(make_deferred_check_plan(), &r);
+    check_deferred_plan(&r);
     running_stop(&r);
 }
 
@@ -441,13 +441,13 @@ static void faults_are_named(void **state) {
         {make_item_size_plan, late_input, "its type needs a value that is not known by then"},
         {make_item_size_plan, no_restores,
          "step 1 'count': it writes a state or an input that is not saved, and step 2"},
-        {make_late_check_plan, no_restores, "step 2 'count': it writes a state or an input that is not saved"},
-        {make_late_check_plan, wrong_restore, "that is not saved, and step 4 may still fail"},
-        {make_late_check_plan, save_after_write, "that is not saved, and step 4 may still fail"},
-        {make_late_check_plan, restores_rise, "restore 1 'count': its save is a check, or the saves do not fall"},
-        {make_late_check_plan, restore_of_nothing, "restore 0: its save does not exist"},
-        {make_late_check_plan, short_log, "which does not live then"},
-        {make_late_check_plan, restore_a_value, "it does not restore one state or input"},
+        {make_deferred_check_plan, no_restores, "step 2 'count': it writes a state or an input that is not saved"},
+        {make_deferred_check_plan, wrong_restore, "that is not saved, and step 4 may still fail"},
+        {make_deferred_check_plan, save_after_write, "that is not saved, and step 4 may still fail"},
+        {make_deferred_check_plan, restores_rise, "restore 1 'count': its save is a check, or the saves do not fall"},
+        {make_deferred_check_plan, restore_of_nothing, "restore 0: its save does not exist"},
+        {make_deferred_check_plan, short_log, "which does not live then"},
+        {make_deferred_check_plan, restore_a_value, "it does not restore one state or input"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         plan *plan = cases[i].make();

@@ -63,7 +63,7 @@ static void facts_fit_signatures(void **state) {
         if (facts->write && facts->write != WRITE_STATISTICS && !schema->writes) fail_msg("%s writes nothing", target);
         if (facts->write == WRITE_STATISTICS &&
             (!has_arg(schema, "running_mean") || !has_arg(schema, "running_var") || (other && other->writes)))
-            fail_msg("%s has no running statistics, or a twin that writes", target);
+            fail_msg("%s has no running statistics, or a variant that writes", target);
         if ((facts->result || facts->noop || facts->inverse) && schema->writes) fail_msg("%s writes", target);
         if (facts->noop == NOOP_SCATTER && (!other || schema->arg_count < 2 || !has_arg(schema, "src")))
             fail_msg("%s scatters no source", target);

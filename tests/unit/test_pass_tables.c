@@ -1,11 +1,11 @@
 /* The tables that functionalize goes by. In-place operators and their functional twins: every operator of the table of schemas that writes its first argument
- * has a twin that takes what it is given, or is on a list of those that have none and are refused. Operators that write
+ * has a variant that takes what it is given, or is on a list of those that have none and are refused. Operators that write
  * a list are all refused. Views that no schema tells of. */
 #include "unit_test.h"
 
 #include "passes/passes_int.h"
 
-static const char *const without_twin[] = {
+static const char *const without_variant[] = {
     "aten._amp_update_scale_.default",
     "aten._fill_mem_eff_dropout_mask_.default",
     "aten._flash_attention_forward_no_dropout_inplace.default",
@@ -26,8 +26,8 @@ static const char *const without_twin[] = {
 };
 
 static bool is_listed(const char *target) {
-    for (size_t i = 0; i < COUNT_OF(without_twin); i++)
-        if (strcmp(target, without_twin[i]) == 0) return true;
+    for (size_t i = 0; i < COUNT_OF(without_variant); i++)
+        if (strcmp(target, without_variant[i]) == 0) return true;
     return false;
 }
 
@@ -42,43 +42,43 @@ static void every_operator_is_decided(void **state) {
     for (uint32_t i = 0; schema_row(i); i++) {
         const op_schema *schema = schema_row(i);
         if (!is_in_place(schema)) continue;
-        bool has_twin = functional_twin(schema) != NULL;
-        if (has_twin == is_listed(schema->target)) {
-            print_error("%s %s\n", schema->target, has_twin ? "has a twin and is listed" : "has no twin");
+        bool has_variant = functional_variant(schema) != NULL;
+        if (has_variant == is_listed(schema->target)) {
+            print_error("%s %s\n", schema->target, has_variant ? "has a variant and is listed" : "has no variant");
             failed = true;
         }
-        found += has_twin;
+        found += has_variant;
     }
     assert_false(failed);
     assert_true(found > 150);
 }
 
-/* Every argument of a twin that has no default comes from an argument of its type. */
-static void twins_take_what_is_given(void **state) {
+/* Every argument of a variant that has no default comes from an argument of its type. */
+static void variants_take_what_is_given(void **state) {
     (void)state;
     for (uint32_t i = 0; schema_row(i); i++) {
         const op_schema *schema = schema_row(i);
-        const op_schema *twin = schema->writes ? functional_twin(schema) : NULL;
-        if (!twin) continue;
-        assert_false(twin->writes);
+        const op_schema *variant = schema->writes ? functional_variant(schema) : NULL;
+        if (!variant) continue;
+        assert_false(variant->writes);
         graph_arg args[32];
         graph_node node = {.target = schema->target, .schema = schema, .args = args, .arg_count = schema->arg_count};
         assert_true(schema->arg_count <= COUNT_OF(args));
         for (uint32_t j = 0; j < schema->arg_count; j++) args[j] = (graph_arg){.kind = ARG_DTYPE, .number = (int32_t)j};
-        for (uint32_t j = 0; j < twin->arg_count; j++) {
-            graph_arg given = twin_argument(&node, &twin->args[j]);
+        for (uint32_t j = 0; j < variant->arg_count; j++) {
+            graph_arg given = variant_argument(&node, &variant->args[j]);
             if (given.kind != ARG_DTYPE)
-                fail_msg("%s gives %s no '%s'", schema->target, twin->target, twin->args[j].name);
-            if (schema->args[given.number].type != twin->args[j].type)
-                fail_msg("%s gives %s '%s' of another type", schema->target, twin->target, twin->args[j].name);
+                fail_msg("%s gives %s no '%s'", schema->target, variant->target, variant->args[j].name);
+            if (schema->args[given.number].type != variant->args[j].type)
+                fail_msg("%s gives %s '%s' of another type", schema->target, variant->target, variant->args[j].name);
         }
     }
 }
 
-static void twins_of_other_overloads(void **state) {
+static void variants_of_other_overloads(void **state) {
     (void)state;
     static const struct {
-        const char *in_place, *twin;
+        const char *in_place, *variant;
     } rows[] = {
         {"aten.add_.Tensor", "aten.add.Tensor"},
         {"aten.pow_.Scalar", "aten.pow.Tensor_Scalar"},
@@ -103,9 +103,9 @@ static void twins_of_other_overloads(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const op_schema *schema = schema_find(rows[i].in_place);
         if (!schema) fail_msg("there is no operator %s", rows[i].in_place);
-        const op_schema *twin = functional_twin(schema);
-        if (!twin) fail_msg("%s has no twin", rows[i].in_place);
-        assert_string_equal(twin->target, rows[i].twin);
+        const op_schema *variant = functional_variant(schema);
+        if (!variant) fail_msg("%s has no variant", rows[i].in_place);
+        assert_string_equal(variant->target, rows[i].variant);
     }
 }
 
@@ -149,8 +149,8 @@ static void marked_views_are_views(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_operator_is_decided), cmocka_unit_test(twins_take_what_is_given),
-        cmocka_unit_test(twins_of_other_overloads),  cmocka_unit_test(unmarked_views_are_unmarked),
+        cmocka_unit_test(every_operator_is_decided),   cmocka_unit_test(variants_take_what_is_given),
+        cmocka_unit_test(variants_of_other_overloads), cmocka_unit_test(unmarked_views_are_unmarked),
         cmocka_unit_test(marked_views_are_views),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,7 +171,7 @@ static void stops_are_found(void **state) {
         make_item_size_plan(),
         (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 0}, {STOP_ITEM, 2}, {STOP_SEGMENT, 3}, {STOP_CHECKED, 3}}, 5);
     /* the row's position is what the call makes of the counter: it can only be saved after that */
-    assert_stops(make_late_check_plan(),
+    assert_stops(make_deferred_check_plan(),
                  (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 0}, {STOP_SAVE, 3}, {STOP_CHECKED, 5}}, 4);
 }
 

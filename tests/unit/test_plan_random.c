@@ -238,14 +238,14 @@ static void assemble_all(network *network) {
     for (uint32_t i = 0; i < network->state_count; i++) {
         const network_state *state = &network->states[i];
         if (state->next.index == NONE) continue;
-        assert_int_equal(network_assemble(network, state->tensor, state->next, &changed, NULL), INSITU_OK);
+        assert_int_equal(network_rewrite_as_updates(network, state->tensor, state->next, &changed, NULL), INSITU_OK);
     }
     for (uint32_t i = 0; i < network->mutation_count; i++) {
         const network_mutation *mutation = &network->mutations[i];
         tensor_id start = network->inputs[mutation->input].tensor;
-        assert_int_equal(network_assemble(network, start, mutation->next, &changed, NULL), INSITU_OK);
+        assert_int_equal(network_rewrite_as_updates(network, start, mutation->next, &changed, NULL), INSITU_OK);
     }
-    assert_int_equal(network_read_copies(network, &changed, NULL), INSITU_OK);
+    assert_int_equal(network_reuse_copies(network, &changed, NULL), INSITU_OK);
 }
 
 static void sink_all(network *network) {
@@ -264,7 +264,7 @@ static network *rewrite(const network *given, void (*on_trial)(network *network)
     assert_int_equal(network_normalise(network, NULL), INSITU_OK);
     if (!on_trial) return network;
     on_trial(network);
-    assert_int_equal(network_compute_parts(network, NULL), INSITU_OK);
+    assert_int_equal(network_sink_partial_views(network, NULL), INSITU_OK);
     assert_int_equal(network_remove_dead(network, NULL), INSITU_OK);
     assert_int_equal(network_verify(network, NULL), INSITU_OK);
     return network;

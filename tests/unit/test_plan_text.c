@@ -32,8 +32,8 @@ static text text_of(const plan *plan) {
 
 static void small_plans_read_back(void **state) {
     (void)state;
-    plan *(*const makers[])(void) = {make_small_plan,     make_open_size_plan,  make_item_view_plan,
-                                     make_item_size_plan, make_late_check_plan, make_control_plan};
+    plan *(*const makers[])(void) = {make_small_plan,     make_open_size_plan,      make_item_view_plan,
+                                     make_item_size_plan, make_deferred_check_plan, make_control_plan};
     for (size_t i = 0; i < COUNT_OF(makers); i++) {
         plan *plan = makers[i]();
         text printed = text_of(plan);
@@ -199,7 +199,7 @@ static void a_plan_can_be_written_by_hand(void **state) {
 /* Any part of a text is a plan or is refused. */
 static void cut_texts_are_refused(void **state) {
     (void)state;
-    plan *made = make_late_check_plan();
+    plan *made = make_deferred_check_plan();
     text printed = text_of(made);
     for (size_t size = 0; size < printed.size; size++) {
         plan *plan;

@@ -69,7 +69,7 @@ static bool fail_one(saved_calls *calls, uint64_t nth, const uint8_t *expected, 
 static void short_memory_changes_no_bits(void **state) {
     (void)state;
     static const char *const names[] = {"history.train.pt2", "recurrent.train.pt2", "decoder.train.pt2",
-                                        "decoder_dynamic.train.pt2", "late_updates.train.pt2"};
+                                        "decoder_dynamic.train.pt2", "deferred_updates.train.pt2"};
     static uint8_t expected[MOST_BYTES];
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         saved_calls calls;

@@ -155,7 +155,7 @@ static void snapshots_are_taken_when_they_are_loaded_over(void **state) {
 static void failed_calls_leave_snapshots_alone(void **state) {
     (void)state;
     running r;
-    running_of_plan(&r, make_late_check_plan());
+    running_of_plan(&r, make_deferred_check_plan());
     float row[CACHE_WIDTH] = {1}, written[CACHE_WIDTH] = {0};
     int64_t row_sizes[] = {1, CACHE_WIDTH}, counter;
     int32_t snapshot;
@@ -211,7 +211,7 @@ static void nothing_is_lost_when_memory_is_short(void **state) {
         saved_calls calls;
         allocation_count count = {0};
         int32_t snapshot = -1;
-        assert_true(saved_calls_open(&calls, "late_updates.train.pt2", NULL));
+        assert_true(saved_calls_open(&calls, "deferred_updates.train.pt2", NULL));
         saved_must(&calls, saved_calls_run(&calls, calls.context, calls.state, 0));
         insitu_state *first = fork_of(&calls);
         count.fail_at = fail_at;

@@ -73,7 +73,7 @@ static void check_truncated(saved_calls *calls, insitu_state *before, size_t ste
 
 static void truncated_files_are_refused_and_change_nothing(void **state) {
     (void)state;
-    static const char *const names[] = {"late_updates.train.pt2", "ring_counter.aten.pt2", "decoder.train.pt2"};
+    static const char *const names[] = {"deferred_updates.train.pt2", "ring_counter.aten.pt2", "decoder.train.pt2"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         saved_calls calls;
         assert_true(saved_calls_open(&calls, names[i], NULL));
@@ -102,7 +102,7 @@ static void edit_file(const char *from, const char *to) {
 static void other_versions_and_programs_are_refused(void **state) {
     (void)state;
     saved_calls calls, other;
-    assert_true(saved_calls_open(&calls, "late_updates.train.pt2", NULL));
+    assert_true(saved_calls_open(&calls, "deferred_updates.train.pt2", NULL));
     insitu_state *before;
     saved_must(&calls, saved_calls_run(&calls, calls.context, calls.state, 0));
     saved_must(&calls, insitu_state_fork(calls.state, NULL, &before, &calls.diag));
@@ -130,7 +130,7 @@ static void other_versions_and_programs_are_refused(void **state) {
         assert_int_equal(states_are_equal(calls.state, before), status != INSITU_OK);
     }
     /* The same names and shapes, other code: the two forms of one model are two programs. */
-    assert_true(saved_calls_open(&other, "late_updates.aten.pt2", NULL));
+    assert_true(saved_calls_open(&other, "deferred_updates.aten.pt2", NULL));
     saved_must(&other, insitu_state_save(other.state, path, &other.diag));
     saved_must(&calls, saved_calls_run(&calls, calls.context, calls.state, 0));
     assert_int_equal(insitu_state_load(calls.state, path, &calls.diag), INSITU_ARG);

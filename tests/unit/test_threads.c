@@ -149,7 +149,7 @@ static void check_program(const char *name) {
 static void states_live_side_by_side(void **state) {
     (void)state;
     check_program("decoder.train.pt2");
-    check_program("late_updates.train.pt2");
+    check_program("deferred_updates.train.pt2");
     check_program("streaming.train.pt2");
     check_program("decoder_dynamic.train.pt2");
 }

@@ -81,7 +81,7 @@ insitu_status kernel_choose(const bound_step *step, arena *arena, uint32_t threa
 /* "matmul(f32[1,4], f32[4,4]) -> f32[1,4]" */
 void step_describe(const bound_step *step, text *out);
 /* Elementary operations of a step, in units of about one nanosecond's work of a core. */
-int64_t step_work(const bound_step *step);
+int64_t step_cost(const bound_step *step);
 
 /* ---- threads ---- */
 uint32_t cpu_affinity(void); /* CPUs that the calling thread may run on; at least 1 */

@@ -47,12 +47,12 @@ static insitu_status choose_kernel(program *program, const bound_step *step, pro
         return INSITU_OK;
     }
     size_t workspace = 0;
-    uint32_t threads = step_work(step) < REGION_WORK ? 1 : program->threads;
+    uint32_t threads = step_cost(step) < REGION_WORK ? 1 : program->threads;
     TRY(kernel_choose(step, arena, threads, &out->row, &out->data, &workspace, diag));
     bool whole = out->row->maker->make != NULL;
     size_t *largest = whole ? whole_workspace : &program->thread_workspace;
     if (workspace > *largest) *largest = workspace;
-    out->alone = whole || step_work(step) < SHARE_WORK;
+    out->alone = whole || step_cost(step) < SHARE_WORK;
     if (whole && threads > 1 && program->team_step == NONE) program->team_step = (uint32_t)(out - program->steps);
     return INSITU_OK;
 }
@@ -100,7 +100,7 @@ static insitu_status make_regions(program *program, const bound_plan *bound, are
         bool cut = region->whole || region->item;
         int64_t shared = 0;
         do {
-            if (!program->steps[at].alone) shared += step_work(program->steps[at].step) / 8;
+            if (!program->steps[at].alone) shared += step_cost(program->steps[at].step) / 8;
             at++;
         } while (!cut && at < program->step_count && !is_region_alone(&program->steps[at]));
         region->end = at;

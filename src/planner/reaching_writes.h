@@ -21,13 +21,13 @@ typedef enum base_kind {
     BASE_MADE,    /* the content covers the whole tensor, or what it does not cover is undefined */
 } base_kind;
 
-typedef struct content_set { /* roots, in the order in which they were found */
+typedef struct reaching_writes { /* roots, in the order in which they were found */
     uint32_t *roots, count;
     uint32_t *seen, stamp; /* by tensor: the stamp of the set that it was last in */
     uint32_t of, held;     /* what was asked for, in which check: found once in each */
     uint64_t check;
     base_kind base;
-} content_set;
+} reaching_writes;
 
 struct conflict_work {
     uint64_t check;
@@ -35,16 +35,18 @@ struct conflict_work {
     bool is_gathered;  /* writes: all of the storage */
     write_list writes; /* of the storage */
     write_list fresh, met, firsts, seconds;
-    content_set content, other, added, takers;
+    reaching_writes content, other, added, takers;
 };
 
-static inline bool content_has(const content_set *set, uint32_t root) { return set->seen[root] == set->stamp; }
-MUST_CHECK insitu_status content_init(planner *planner, content_set *out_set);
+static inline bool reaching_writes_has(const reaching_writes *set, uint32_t root) {
+    return set->seen[root] == set->stamp;
+}
+MUST_CHECK insitu_status reaching_writes_init(planner *planner, reaching_writes *out_set);
 /* The roots whose layers make the root's value: itself, what it takes over, what lies in its parts, and so on. */
-void content_find(planner *planner, content_set *set, uint32_t root);
+void reaching_writes_find(planner *planner, reaching_writes *set, uint32_t root);
 /* The other way: the root, and those whose content it is part of; save those that hold the root `held` without it. */
-void content_find_takers(planner *planner, content_set *set, uint32_t root, uint32_t held);
+void reaching_writes_find_takers(planner *planner, reaching_writes *set, uint32_t root, uint32_t held);
 /* Does the root take over the other, at once or through others that it takes over? */
-bool content_leads_to(planner *planner, uint32_t from, uint32_t to);
+bool reaching_writes_lead_to(planner *planner, uint32_t from, uint32_t to);
 
 #endif

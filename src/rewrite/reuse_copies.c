@@ -26,7 +26,7 @@ static insitu_status read_instead(network *network, uint32_t position, tensor_id
     return INSITU_OK;
 }
 
-insitu_status network_read_copies(network *network, bool *out_changed, insitu_diag *diag) {
+insitu_status network_reuse_copies(network *network, bool *out_changed, insitu_diag *diag) {
     (void)diag;
     *out_changed = false;
     for (uint32_t i = 0; i < network->order_count; i++) {

@@ -49,7 +49,7 @@ static double estimate(const bound_step *step) {
     }
 }
 
-int64_t step_work(const bound_step *step) {
+int64_t step_cost(const bound_step *step) {
     double work = estimate(step);
     return work < 1e18 ? (int64_t)work : INT64_C(1000000000000000000);
 }

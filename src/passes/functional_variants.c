@@ -13,7 +13,7 @@
 #include "passes/passes_int.h"
 
 /* The operator that the in-place one is named after, "aten.add." of "aten.add_.Tensor"; of an out= one its own name. */
-static bool twin_prefix(const op_schema *schema, char *prefix, size_t size) {
+static bool variant_prefix(const op_schema *schema, char *prefix, size_t size) {
     char stem[64];
     target_stem(schema->target, stem, sizeof(stem));
     size_t length = strlen(stem);
@@ -30,7 +30,7 @@ static bool twin_prefix(const op_schema *schema, char *prefix, size_t size) {
 
 static bool is_list(const schema_arg *arg) { return arg->flags & SCHEMA_LIST; }
 
-/* The argument of schema that a twin's argument takes: that of its name, save that what an operator calls self in place
+/* The argument of schema that a variant's argument takes: that of its name, save that what an operator calls self in place
  * may be called input elsewhere (dropout). NONE: there is none of its type. */
 static uint32_t argument_for(const op_schema *schema, const schema_arg *taken) {
     uint32_t position = schema_arg_index(schema, taken->name);
@@ -40,40 +40,41 @@ static uint32_t argument_for(const op_schema *schema, const schema_arg *taken) {
     return arg->type == taken->type && is_list(arg) == is_list(taken) ? position : NONE;
 }
 
-/* Whether twin takes the same arguments, but those that schema writes past the first, and gives what schema writes. */
-static bool takes_the_same(const op_schema *schema, const op_schema *twin) {
+/* Whether variant takes the same arguments, but those that schema writes past the first, and gives what schema writes. */
+static bool takes_the_same(const op_schema *schema, const op_schema *variant) {
     uint32_t given = 0, written = 0, taken = 0;
     for (uint32_t i = 0; i < schema->arg_count; i++) {
         bool is_written = schema->args[i].flags & SCHEMA_WRITES;
         written += is_written;
         given += !is_written || i == 0;
     }
-    for (uint32_t i = 0; i < twin->arg_count; i++) {
-        uint32_t position = argument_for(schema, &twin->args[i]);
+    for (uint32_t i = 0; i < variant->arg_count; i++) {
+        uint32_t position = argument_for(schema, &variant->args[i]);
         if (position == NONE || (position > 0 && (schema->args[position].flags & SCHEMA_WRITES))) return false;
         taken++;
     }
-    for (uint32_t i = 0; i < written && i < twin->return_count; i++)
-        if (twin->returns[i].type != SCHEMA_TENSOR || (twin->returns[i].flags & SCHEMA_LIST)) return false;
-    return taken == given && twin->return_count >= written;
+    for (uint32_t i = 0; i < written && i < variant->return_count; i++)
+        if (variant->returns[i].type != SCHEMA_TENSOR || (variant->returns[i].flags & SCHEMA_LIST)) return false;
+    return taken == given && variant->return_count >= written;
 }
 
 /* By the signature, among the overloads: pow_.Scalar(Tensor, Scalar) is pow.Tensor_Scalar, not pow.Scalar(Scalar,
  * Tensor). An overload of the same name goes first. */
-const op_schema *functional_twin(const op_schema *schema) {
+const op_schema *functional_variant(const op_schema *schema) {
     char prefix[80], same[160];
     const char *overload = strrchr(schema->target, '.');
-    if (schema->arg_count == 0 || !overload || !twin_prefix(schema, prefix, sizeof(prefix))) return NULL;
+    if (schema->arg_count == 0 || !overload || !variant_prefix(schema, prefix, sizeof(prefix))) return NULL;
     snprintf(same, sizeof(same), "%s%s", prefix, overload + 1);
-    const op_schema *twin = schema_find(same);
-    if (twin && !twin->writes && takes_the_same(schema, twin)) return twin;
+    const op_schema *variant = schema_find(same);
+    if (variant && !variant->writes && takes_the_same(schema, variant)) return variant;
     const size_t length = strlen(prefix);
-    for (uint32_t i = schema_first(prefix); (twin = schema_row(i)) && strncmp(twin->target, prefix, length) == 0; i++)
-        if (!twin->writes && takes_the_same(schema, twin)) return twin;
+    for (uint32_t i = schema_first(prefix); (variant = schema_row(i)) && strncmp(variant->target, prefix, length) == 0;
+         i++)
+        if (!variant->writes && takes_the_same(schema, variant)) return variant;
     return NULL;
 }
 
-graph_arg twin_argument(const graph_node *node, const schema_arg *taken) {
+graph_arg variant_argument(const graph_node *node, const schema_arg *taken) {
     uint32_t position = argument_for(node->schema, taken);
     return position == NONE ? (graph_arg){0} : node->args[position];
 }
@@ -87,18 +88,18 @@ static mutation statistics_of(const graph *graph, const graph_node *node) {
     if (!training) training = graph_arg_of(graph, node, "use_input_stats");
     bool is_training = !training || arg_bool(graph, training, true);
     if (!is_training || arg_is_none(mean) || arg_is_none(variance)) return (mutation){.kind = MUTATION_NONE};
-    const op_schema *twin = operator_other(facts_of(node));
-    if (!twin) return refused("updates its running statistics, which is not handled for this operator");
+    const op_schema *variant = operator_other(facts_of(node));
+    if (!variant) return refused("updates its running statistics, which is not handled for this operator");
     return (mutation){
         .kind = MUTATION_HIDDEN,
-        .twin = twin,
+        .variant = variant,
         .written_count = 2,
         .written = {schema_arg_index(node->schema, "running_mean"), schema_arg_index(node->schema, "running_var")},
         .results = {3, 4}};
 }
 
-static mutation twin_mutation(const graph_node *node, const op_schema *twin) {
-    mutation found = {.kind = MUTATION_TWIN, .twin = twin};
+static mutation variant_mutation(const graph_node *node, const op_schema *variant) {
+    mutation found = {.kind = MUTATION_TWIN, .variant = variant};
     for (uint32_t i = 0; i < node->schema->arg_count; i++) {
         if (!(node->schema->args[i].flags & SCHEMA_WRITES)) continue;
         if (is_list(&node->schema->args[i])) return refused("writes a list of tensors");
@@ -107,7 +108,7 @@ static mutation twin_mutation(const graph_node *node, const op_schema *twin) {
         found.results[found.written_count] = found.written_count;
         found.written_count++;
     }
-    return twin ? found : refused("writes its argument and has no functional counterpart");
+    return variant ? found : refused("writes its argument and has no functional counterpart");
 }
 
 static bool resizes(const graph *graph, const graph_node *node) {
@@ -121,7 +122,7 @@ mutation mutation_of(const graph *graph, const graph_node *node) {
     const write_kind write = (write_kind)facts_of(node)->write;
     if (write == WRITE_STATISTICS) return statistics_of(graph, node);
     if (!node->schema || !node->schema->writes) return (mutation){.kind = MUTATION_NONE};
-    const op_schema *twin = functional_twin(node->schema);
+    const op_schema *variant = functional_variant(node->schema);
     switch (write) {
     case WRITE_COPY: return (mutation){.kind = MUTATION_COPY};
     case WRITE_DIAGONAL: return (mutation){.kind = MUTATION_DIAGONAL};
@@ -131,16 +132,17 @@ mutation mutation_of(const graph *graph, const graph_node *node) {
         return refused("gives its argument other memory or sizes");
     case WRITE_MEMORY: return refused("gives its argument other memory or sizes");
     case WRITE_VIEW:
-        return twin ? (mutation){.kind = MUTATION_METADATA, .twin = twin} : refused("changes its argument's view");
+        return variant ? (mutation){.kind = MUTATION_METADATA, .variant = variant}
+                       : refused("changes its argument's view");
     case WRITE_STATISTICS:
     case WRITE_BY_SCHEMA: break;
     }
-    return twin_mutation(node, twin);
+    return variant_mutation(node, variant);
 }
 
 dtype mutation_result_dtype(const graph *graph, const graph_node *node, const mutation *mutation, dtype written) {
     const bool is_in_place = node->schema->args[0].flags & SCHEMA_WRITES;
-    switch ((result_rule)operator_facts_of(mutation->twin)->result) {
+    switch ((result_rule)operator_facts_of(mutation->variant)->result) {
     case RESULT_BOOL: return DTYPE_BOOL;
     case RESULT_WIDENED: {
         if (!is_in_place || !dtype_is_integral(written)) return written; /* an out argument decides itself */

@@ -14,14 +14,15 @@ static bool same_attr(attr a, attr b) {
 static bool is_idle(const network *network, const layer *update) {
     const layer_info *info = layer_info_of(update->kind);
     if (!kind_has(update->kind, TRAIT_PART)) return false;
-    const layer *view = network_maker_of(network, network_before_reshapes(network, update->operands[1]), info->reader);
+    const layer *view =
+        network_producer_of(network, network_strip_reshapes(network, update->operands[1]), info->reader);
     if (!view || view->operands[0].index != update->operands[0].index) return false;
     for (uint32_t i = 0; i < info->attr_count; i++)
         if (!same_attr(layer_attr(update, info->attrs[i].id), layer_attr(view, info->attrs[i].id))) return false;
     return true;
 }
 
-insitu_status network_view_idle_updates(network *network, insitu_diag *diag) {
+insitu_status network_view_no_op_updates(network *network, insitu_diag *diag) {
     for (uint32_t i = 0; i < network->order_count; i++) {
         const layer *update = network_layer_of(network, network->order[i]);
         if (!is_idle(network, update)) continue;

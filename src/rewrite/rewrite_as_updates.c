@@ -1,14 +1,14 @@
-/* A state's new value, written as what its memory is given piece by piece:
+/* A state's new value, written as what its memory is given box by box:
  *     %c = concat(slice(%h, 4 to 6), slice(%h, 2 to 4), slice(%h, 0 to 2)), next "h" = %c
  * becomes slice_update(slice_update(%h, slice(%h, 4 to 6) at 0), slice(%h, 0 to 2) at 4): what stays in its place is not
- * mentioned, what comes from elsewhere is stored directly. Pieces that read what others overwrite come first where that is
- * possible; what was stored already is read where it now lies; in a cycle, the pieces that are cheapest to set aside come
+ * mentioned, what comes from elsewhere is stored directly. Boxes that read what others overwrite come first where that is
+ * possible; what was stored already is read where it now lies; in a cycle, the boxes that are cheapest to set aside come
  * last. */
-#include "rewrite/pieces.h"
+#include "rewrite/strided_boxes.h"
 #include <string.h>
 
 enum {
-    MAX_WALKED = 1 << 20, /* elements of a value; of larger ones, the first and last of a piece are compared */
+    MAX_WALKED = 1 << 20, /* elements of a value; of larger ones, the first and last of a box are compared */
     MAX_EXACT_PIECES = 6  /* all orders of so many are tried */
 };
 
@@ -18,50 +18,50 @@ typedef struct assembler {
     layer_id last;   /* the layer that makes the new one, and is redefined */
     int64_t sizes[MAX_RANK], strides[MAX_RANK], elements;
     uint32_t rank;
-    piece_list pieces;
+    box_list boxes;
     bitset written; /* scratch */
-    bool is_stored; /* the piece at hand: by an update of the program's */
+    bool is_stored; /* the box at hand: by an update of the program's */
     insitu_diag *diag;
 } assembler;
 
-/* ---- which pieces, and in which order ---- */
+/* ---- which boxes, and in which order ---- */
 
-static bool stays(const assembler *assembler, const piece *piece) {
+static bool stays(const assembler *assembler, const box *box) {
     int64_t offset, from[MAX_LOOPS];
-    if (piece->source.index != assembler->start.index) return false;
-    piece_from(assembler->network, piece, &offset, from);
-    bool same = offset == piece->to_offset;
-    for (uint32_t j = 0; j < piece->loops; j++) same = same && from[j] == piece->to[j];
+    if (box->source.index != assembler->start.index) return false;
+    box_origin(assembler->network, box, &offset, from);
+    bool same = offset == box->to_offset;
+    for (uint32_t j = 0; j < box->loops; j++) same = same && from[j] == box->to[j];
     return same;
 }
 
-typedef struct walker { /* the elements of a piece, in the value (to) or in the source */
-    const piece *piece;
+typedef struct walker { /* the elements of a box, in the value (to) or in the source */
+    const box *box;
     int64_t index[MAX_LOOPS], steps[MAX_LOOPS], at;
 } walker;
 
 static int64_t last_of(const walker *walker) {
     int64_t last = walker->at;
-    for (uint32_t j = 0; j < walker->piece->loops; j++) last += walker->steps[j] * (walker->piece->counts[j] - 1);
+    for (uint32_t j = 0; j < walker->box->loops; j++) last += walker->steps[j] * (walker->box->counts[j] - 1);
     return last;
 }
 
 static bool walker_next(walker *walker) {
-    for (uint32_t j = walker->piece->loops; j-- > 0;) {
+    for (uint32_t j = walker->box->loops; j-- > 0;) {
         walker->at += walker->steps[j];
-        if (++walker->index[j] < walker->piece->counts[j]) return true;
-        walker->at -= walker->steps[j] * walker->piece->counts[j];
+        if (++walker->index[j] < walker->box->counts[j]) return true;
+        walker->at -= walker->steps[j] * walker->box->counts[j];
         walker->index[j] = 0;
     }
     return false;
 }
 
 /* Elements of the old value that the reader needs and the writer overwrites. */
-static bool overwrites(assembler *assembler, const piece *writer, const piece *reader) {
+static bool overwrites(assembler *assembler, const box *writer, const box *reader) {
     if (reader->source.index != assembler->start.index) return false;
-    walker to = {.piece = writer, .at = writer->to_offset}, from = {.piece = reader};
+    walker to = {.box = writer, .at = writer->to_offset}, from = {.box = reader};
     for (uint32_t j = 0; j < writer->loops; j++) to.steps[j] = writer->to[j];
-    piece_from(assembler->network, reader, &from.at, from.steps);
+    box_origin(assembler->network, reader, &from.at, from.steps);
     if (from.at > last_of(&to) || to.at > last_of(&from)) return false;
     if (assembler->elements > MAX_WALKED) return true;
     bitset *written = &assembler->written;
@@ -74,18 +74,18 @@ static bool overwrites(assembler *assembler, const piece *writer, const piece *r
     return false;
 }
 
-typedef struct kept_at { /* where elements of the old value lie in what is stored: by the loops of their piece */
+typedef struct kept_at { /* where elements of the old value lie in what is stored: by the loops of their box */
     int64_t offset, strides[MAX_LOOPS];
 } kept_at;
 
-/* The loop of the stored piece that goes through the source as loop j of the other does, in steps that are *out_times as
+/* The loop of the stored box that goes through the source as loop j of the other does, in steps that are *out_times as
  * small; NONE. */
-static uint32_t find_loop(const piece *stored, const piece *piece, uint32_t j, uint32_t taken, int64_t *out_times) {
+static uint32_t find_loop(const box *stored, const box *box, uint32_t j, uint32_t taken, int64_t *out_times) {
     for (uint32_t m = 0; m < stored->loops; m++) {
         int64_t times = 0;
         bool fits = !(taken >> m & 1);
-        for (uint32_t k = 0; fits && k < piece->rank; k++) {
-            int64_t step = piece->steps[k][j], unit = stored->steps[k][m];
+        for (uint32_t k = 0; fits && k < box->rank; k++) {
+            int64_t step = box->steps[k][j], unit = stored->steps[k][m];
             if (unit != 0 && times == 0) times = step / unit;
             fits = unit == 0 ? step == 0 : step == times * unit && times > 0;
         }
@@ -95,80 +95,80 @@ static uint32_t find_loop(const piece *stored, const piece *piece, uint32_t j, u
     return NONE;
 }
 
-/* The value of the stored piece's loop m where the other begins: from a dimension that no other loop goes through. */
-static int64_t find_start(const piece *stored, const piece *piece, uint32_t m) {
-    for (uint32_t k = 0; k < piece->rank; k++) {
+/* The value of the stored box's loop m where the other begins: from a dimension that no other loop goes through. */
+static int64_t find_start(const box *stored, const box *box, uint32_t m) {
+    for (uint32_t k = 0; k < box->rank; k++) {
         bool alone = stored->steps[k][m] != 0;
         for (uint32_t j = 0; j < stored->loops; j++) alone = alone && (j == m || stored->steps[k][j] == 0);
-        if (alone) return (piece->base[k] - stored->base[k]) / stored->steps[k][m];
+        if (alone) return (box->base[k] - stored->base[k]) / stored->steps[k][m];
     }
     return 0;
 }
 
-/* Are the elements of the piece among those that the other stored? */
-static bool is_stored(const piece *stored, const piece *piece, kept_at *out) {
+/* Are the elements of the box among those that the other stored? */
+static bool is_stored(const box *stored, const box *box, kept_at *out) {
     int64_t starts[MAX_LOOPS], last[MAX_LOOPS];
     uint32_t taken = 0;
-    if (stored->source.index != piece->source.index) return false;
+    if (stored->source.index != box->source.index) return false;
     out->offset = stored->to_offset;
     for (uint32_t m = 0; m < stored->loops; m++) {
-        starts[m] = last[m] = find_start(stored, piece, m);
+        starts[m] = last[m] = find_start(stored, box, m);
         out->offset += stored->to[m] * starts[m];
     }
-    for (uint32_t k = 0; k < piece->rank; k++) {
+    for (uint32_t k = 0; k < box->rank; k++) {
         int64_t at = stored->base[k];
         for (uint32_t m = 0; m < stored->loops; m++) at += stored->steps[k][m] * starts[m];
-        if (at != piece->base[k]) return false;
+        if (at != box->base[k]) return false;
     }
-    for (uint32_t j = 0; j < piece->loops; j++) {
+    for (uint32_t j = 0; j < box->loops; j++) {
         int64_t times;
-        uint32_t m = find_loop(stored, piece, j, taken, &times);
+        uint32_t m = find_loop(stored, box, j, taken, &times);
         if (m == NONE) return false;
         taken |= UINT32_C(1) << m;
         out->strides[j] = stored->to[m] * times;
-        last[m] += times * (piece->counts[j] - 1);
+        last[m] += times * (box->counts[j] - 1);
     }
     for (uint32_t m = 0; m < stored->loops; m++)
         if (starts[m] < 0 || last[m] >= stored->counts[m]) return false;
     return true;
 }
 
-/* Has a piece before number end stored the elements? */
-static bool find_stored(const piece_list *list, uint32_t end, const piece *piece, kept_at *out) {
+/* Has a box before number end stored the elements? */
+static bool find_stored(const box_list *list, uint32_t end, const box *box, kept_at *out) {
     for (uint32_t i = 0; i < end; i++)
-        if (is_stored(&list->items[i], piece, out)) return true;
+        if (is_stored(&list->items[i], box, out)) return true;
     return false;
 }
 
-typedef struct sorter { /* how pieces depend on one another; a set of pieces is a word of bits */
+typedef struct sorter { /* how boxes depend on one another; a set of boxes is a word of bits */
     assembler *assembler;
     uint32_t count;
-    uint32_t overwrites[MAX_PIECES]; /* by piece: the others whose source it stores over */
-    uint32_t stores[MAX_PIECES];     /* those whose elements are among its own: they can be read where it stored them */
-    uint32_t order[MAX_PIECES], best[MAX_PIECES];
+    uint32_t overwrites[MAX_BOXES]; /* by box: the others whose source it stores over */
+    uint32_t stores[MAX_BOXES];     /* those whose elements are among its own: they can be read where it stored them */
+    uint32_t order[MAX_BOXES], best[MAX_BOXES];
     int64_t cost, best_cost; /* elements that are set aside */
 } sorter;
 
 static void relate(sorter *sorter) {
-    const piece *pieces = sorter->assembler->pieces.items;
+    const box *boxes = sorter->assembler->boxes.items;
     kept_at ignored;
     for (uint32_t i = 0; i < sorter->count; i++)
         for (uint32_t k = 0; k < sorter->count; k++) {
-            if (is_stored(&pieces[i], &pieces[k], &ignored)) sorter->stores[i] |= UINT32_C(1) << k;
-            if (i != k && overwrites(sorter->assembler, &pieces[i], &pieces[k]))
+            if (is_stored(&boxes[i], &boxes[k], &ignored)) sorter->stores[i] |= UINT32_C(1) << k;
+            if (i != k && overwrites(sorter->assembler, &boxes[i], &boxes[k]))
                 sorter->overwrites[i] |= UINT32_C(1) << k;
         }
 }
 
-/* What storing the piece makes others set aside: those not done, not set aside yet, and stored nowhere. */
-static uint32_t lost_by(const sorter *sorter, uint32_t piece, uint32_t done, uint32_t safe) {
-    return sorter->overwrites[piece] & ~done & ~safe & ~sorter->stores[piece];
+/* What storing the box makes others set aside: those not done, not set aside yet, and stored nowhere. */
+static uint32_t lost_by(const sorter *sorter, uint32_t box, uint32_t done, uint32_t safe) {
+    return sorter->overwrites[box] & ~done & ~safe & ~sorter->stores[box];
 }
 
 static int64_t elements_of(const sorter *sorter, uint32_t set) {
     int64_t sum = 0;
     for (uint32_t i = 0; i < sorter->count; i++)
-        if (set >> i & 1) sum += piece_elements(&sorter->assembler->pieces.items[i]);
+        if (set >> i & 1) sum += box_elements(&sorter->assembler->boxes.items[i]);
     return sum;
 }
 
@@ -191,7 +191,7 @@ static void search(sorter *sorter, uint32_t depth, uint32_t done, uint32_t safe)
     }
 }
 
-/* The cheapest next piece, again and again. */
+/* The cheapest next box, again and again. */
 static void choose(sorter *sorter) {
     uint32_t done = 0, safe = 0;
     for (uint32_t depth = 0; depth < sorter->count; depth++) {
@@ -210,10 +210,10 @@ static void choose(sorter *sorter) {
     }
 }
 
-static insitu_status sort_pieces(assembler *assembler, arena *scratch) {
-    piece_list *list = &assembler->pieces;
+static insitu_status sort_boxes(assembler *assembler, arena *scratch) {
+    box_list *list = &assembler->boxes;
     sorter sorter = {.assembler = assembler, .count = list->count, .best_cost = INT64_MAX};
-    piece *sorted;
+    box *sorted;
     TRY(arena_array(scratch, list->count, sizeof *sorted, &sorted));
     relate(&sorter);
     if (list->count <= MAX_EXACT_PIECES)
@@ -249,12 +249,12 @@ static insitu_status add_sized(assembler *assembler, layer_kind kind, uint32_t r
 }
 
 /* Does every loop count in one dimension, and every dimension by one loop? out_loop: of each dimension; NONE: it is fixed. */
-static bool is_sliced(const piece *piece, uint32_t *out_loop) {
+static bool is_sliced(const box *box, uint32_t *out_loop) {
     uint32_t dims[MAX_LOOPS] = {0};
-    for (uint32_t k = 0; k < piece->rank; k++) {
+    for (uint32_t k = 0; k < box->rank; k++) {
         out_loop[k] = NONE;
-        for (uint32_t j = 0; j < piece->loops; j++) {
-            if (piece->steps[k][j] == 0) continue;
+        for (uint32_t j = 0; j < box->loops; j++) {
+            if (box->steps[k][j] == 0) continue;
             if (out_loop[k] != NONE || dims[j]++) return false;
             out_loop[k] = j;
         }
@@ -263,30 +263,30 @@ static bool is_sliced(const piece *piece, uint32_t *out_loop) {
 }
 
 /* The source's elements as a tensor with a dimension for each loop: slices, then a permutation and repetitions. */
-static insitu_status add_sliced(assembler *assembler, const piece *piece, const uint32_t *loop_of, tensor_id *out) {
+static insitu_status add_sliced(assembler *assembler, const box *box, const uint32_t *loop_of, tensor_id *out) {
     network *network = assembler->network;
     int64_t sizes[MAX_RANK], elements, kept[MAX_RANK], repeated[MAX_RANK];
     uint32_t order[MAX_RANK], count = 0;
     sym axes[MAX_RANK];
     bool sorted = true, repeats = false;
     const layer like = *network_layer_of(network, assembler->last);
-    *out = piece->source;
-    (void)pieces_sizes(network, piece->source, sizes, &elements);
-    for (uint32_t k = 0; k < piece->rank; k++) {
-        int64_t step = loop_of[k] == NONE ? 1 : piece->steps[k][loop_of[k]];
-        int64_t last = piece->base[k] + (loop_of[k] == NONE ? 0 : step * (piece->counts[loop_of[k]] - 1));
+    *out = box->source;
+    (void)box_sizes(network, box->source, sizes, &elements);
+    for (uint32_t k = 0; k < box->rank; k++) {
+        int64_t step = loop_of[k] == NONE ? 1 : box->steps[k][loop_of[k]];
+        int64_t last = box->base[k] + (loop_of[k] == NONE ? 0 : step * (box->counts[loop_of[k]] - 1));
         tensor_id x = *out;
-        if (loop_of[k] != NONE) order[count] = loop_of[k], kept[count++] = piece->counts[loop_of[k]];
-        if (piece->base[k] == 0 && last + 1 == sizes[k] && step == 1) continue;
-        TRY(network_add_slice(network, &like, x, k, constant(assembler, piece->base[k]), constant(assembler, last + 1),
+        if (loop_of[k] != NONE) order[count] = loop_of[k], kept[count++] = box->counts[loop_of[k]];
+        if (box->base[k] == 0 && last + 1 == sizes[k] && step == 1) continue;
+        TRY(network_add_slice(network, &like, x, k, constant(assembler, box->base[k]), constant(assembler, last + 1),
                               step, out, assembler->diag));
     }
     TRY(add_sized(assembler, LAYER_RESHAPE, count, kept, out));
     uint32_t placed = 0; /* the loops in their order, those that repeat left out */
-    for (uint32_t j = 0; j < piece->loops; j++) {
+    for (uint32_t j = 0; j < box->loops; j++) {
         uint32_t at = 0;
         while (at < count && order[at] != j) at++;
-        repeated[j] = at < count ? piece->counts[j] : 1;
+        repeated[j] = at < count ? box->counts[j] : 1;
         repeats |= at == count;
         if (at == count) continue;
         sorted &= at == placed;
@@ -297,44 +297,44 @@ static insitu_status add_sliced(assembler *assembler, const piece *piece, const 
     tensor_id x = *out;
     if (!sorted) TRY(add(assembler, &permute, &x, 1, out));
     if (!repeats) return INSITU_OK;
-    TRY(add_sized(assembler, LAYER_RESHAPE, piece->loops, repeated, out));
-    return add_sized(assembler, LAYER_EXPAND, piece->loops, piece->counts, out);
+    TRY(add_sized(assembler, LAYER_RESHAPE, box->loops, repeated, out));
+    return add_sized(assembler, LAYER_EXPAND, box->loops, box->counts, out);
 }
 
 static insitu_status add_strided(assembler *assembler, layer_kind kind, const tensor_id *operands, uint32_t count,
-                                 const piece *piece, int64_t offset, const int64_t *strides, tensor_id *out) {
+                                 const box *box, int64_t offset, const int64_t *strides, tensor_id *out) {
     sym sizes[MAX_LOOPS], steps[MAX_LOOPS];
-    for (uint32_t j = 0; j < piece->loops; j++) {
-        sizes[j] = constant(assembler, piece->counts[j]);
+    for (uint32_t j = 0; j < box->loops; j++) {
+        sizes[j] = constant(assembler, box->counts[j]);
         steps[j] = constant(assembler, strides[j]);
     }
     layer_draft strided = draft_of(kind);
     draft_sym(&strided, ATTR_OFFSET, constant(assembler, offset));
-    draft_list(&strided, ATTR_SIZES, sizes, piece->loops);
-    draft_list(&strided, ATTR_STRIDES, steps, piece->loops);
+    draft_list(&strided, ATTR_SIZES, sizes, box->loops);
+    draft_list(&strided, ATTR_STRIDES, steps, box->loops);
     return add(assembler, &strided, operands, count, out);
 }
 
-static insitu_status add_source(assembler *assembler, const piece *piece, tensor_id *out) {
+static insitu_status add_source(assembler *assembler, const box *box, tensor_id *out) {
     uint32_t loop_of[MAX_RANK];
     int64_t sizes[MAX_RANK], elements, offset, from[MAX_LOOPS];
-    if (is_sliced(piece, loop_of)) return add_sliced(assembler, piece, loop_of, out);
-    (void)pieces_sizes(assembler->network, piece->source, sizes, &elements);
-    tensor_id flat = piece->source;
+    if (is_sliced(box, loop_of)) return add_sliced(assembler, box, loop_of, out);
+    (void)box_sizes(assembler->network, box->source, sizes, &elements);
+    tensor_id flat = box->source;
     TRY(add_sized(assembler, LAYER_RESHAPE, 1, &elements, &flat));
-    piece_from(assembler->network, piece, &offset, from);
-    return add_strided(assembler, LAYER_AS_STRIDED, &flat, 1, piece, offset, from, out);
+    box_origin(assembler->network, box, &offset, from);
+    return add_strided(assembler, LAYER_AS_STRIDED, &flat, 1, box, offset, from, out);
 }
 
-/* Is the piece a slice of the value along one dimension? */
-static bool is_slice(const assembler *assembler, const piece *piece, uint32_t *out_dim, int64_t *out_step) {
+/* Is the box a slice of the value along one dimension? */
+static bool is_slice(const assembler *assembler, const box *box, uint32_t *out_dim, int64_t *out_step) {
     uint32_t loop = 0;
-    int64_t rest = piece->to_offset;
+    int64_t rest = box->to_offset;
     *out_dim = NONE;
     for (uint32_t k = 0; k < assembler->rank; k++) {
         int64_t size = assembler->sizes[k], stride = assembler->strides[k];
-        bool takes = loop < piece->loops && piece->to[loop] % stride == 0 && size > 1;
-        bool whole = size == 1 || (takes && piece->to[loop] == stride && piece->counts[loop] == size);
+        bool takes = loop < box->loops && box->to[loop] % stride == 0 && size > 1;
+        bool whole = size == 1 || (takes && box->to[loop] == stride && box->counts[loop] == size);
         if (whole) {
             loop += size > 1;
             continue;
@@ -344,21 +344,21 @@ static bool is_slice(const assembler *assembler, const piece *piece, uint32_t *o
         *out_step = 1;
         /* One position of the dimension is no loop. */
         int64_t inner = stride * size;
-        bool counts = takes && piece->to[loop] * (piece->counts[loop] - 1) < inner;
-        if (counts) *out_step = piece->to[loop++] / stride;
-        rest -= piece->to_offset / stride * stride;
+        bool counts = takes && box->to[loop] * (box->counts[loop] - 1) < inner;
+        if (counts) *out_step = box->to[loop++] / stride;
+        rest -= box->to_offset / stride * stride;
     }
-    return *out_dim != NONE && loop == piece->loops && rest == 0;
+    return *out_dim != NONE && loop == box->loops && rest == 0;
 }
 
-static insitu_status add_slice_update(assembler *assembler, const piece *piece, uint32_t dim, int64_t step,
+static insitu_status add_slice_update(assembler *assembler, const box *box, uint32_t dim, int64_t step,
                                       tensor_id source, tensor_id *value) {
-    int64_t sizes[MAX_RANK], start = piece->to_offset / assembler->strides[dim], others = 1;
+    int64_t sizes[MAX_RANK], start = box->to_offset / assembler->strides[dim], others = 1;
     for (uint32_t k = 0; k < assembler->rank; k++) {
         sizes[k] = assembler->sizes[k];
         if (k != dim) others *= sizes[k];
     }
-    sizes[dim] = piece_elements(piece) / others;
+    sizes[dim] = box_elements(box) / others;
     TRY(add_sized(assembler, LAYER_RESHAPE, assembler->rank, sizes, &source));
     tensor_id operands[] = {*value, source};
     const sym end = constant(assembler, start + step * (sizes[dim] - 1) + 1);
@@ -367,76 +367,76 @@ static insitu_status add_slice_update(assembler *assembler, const piece *piece, 
     return add(assembler, &update, operands, 2, value);
 }
 
-/* What a piece stored before, over strides of its place; 0 repeats. */
-static insitu_status add_stored(assembler *assembler, const piece *counts, int64_t offset, const int64_t *strides,
+/* What a box stored before, over strides of its place; 0 repeats. */
+static insitu_status add_stored(assembler *assembler, const box *counts, int64_t offset, const int64_t *strides,
                                 tensor_id value, tensor_id *out) {
     TRY(add_sized(assembler, LAYER_RESHAPE, 1, &assembler->elements, &value));
     return add_strided(assembler, LAYER_AS_STRIDED, &value, 1, counts, offset, strides, out);
 }
 
-static insitu_status store(assembler *assembler, const piece *piece, tensor_id source, tensor_id *value) {
+static insitu_status store(assembler *assembler, const box *box, tensor_id source, tensor_id *value) {
     uint32_t dim;
     int64_t step;
-    if (is_slice(assembler, piece, &dim, &step)) {
+    if (is_slice(assembler, box, &dim, &step)) {
         TRY(add_sized(assembler, LAYER_RESHAPE, assembler->rank, assembler->sizes, value));
-        return add_slice_update(assembler, piece, dim, step, source, value);
+        return add_slice_update(assembler, box, dim, step, source, value);
     }
     TRY(add_sized(assembler, LAYER_RESHAPE, 1, &assembler->elements, value));
     tensor_id operands[] = {*value, source};
-    return add_strided(assembler, LAYER_AS_STRIDED_UPDATE, operands, 2, piece, piece->to_offset, piece->to, value);
+    return add_strided(assembler, LAYER_AS_STRIDED_UPDATE, operands, 2, box, box->to_offset, box->to, value);
 }
 
 /* Is the loop's count without effect on the source? */
-static bool repeats(const piece *piece, uint32_t loop) {
+static bool repeats(const box *box, uint32_t loop) {
     bool fixed = true;
-    for (uint32_t k = 0; k < piece->rank; k++) fixed = fixed && piece->steps[k][loop] == 0;
-    return fixed && piece->counts[loop] > 1;
+    for (uint32_t k = 0; k < box->rank; k++) fixed = fixed && box->steps[k][loop] == 0;
+    return fixed && box->counts[loop] > 1;
 }
 
 /* What the state holds several times: stored at its first place, and from there at the others. */
-static insitu_status store_repeated(assembler *assembler, const piece *piece, tensor_id *value) {
-    struct piece part = *piece;
+static insitu_status store_repeated(assembler *assembler, const box *box, tensor_id *value) {
+    struct box part = *box;
     tensor_id source;
-    for (uint32_t j = 0; j < piece->loops; j++)
-        if (repeats(piece, j)) part.counts[j] = 1;
+    for (uint32_t j = 0; j < box->loops; j++)
+        if (repeats(box, j)) part.counts[j] = 1;
     TRY(add_source(assembler, &part, &source));
     TRY(store(assembler, &part, source, value));
-    for (uint32_t j = 0; j < piece->loops; j++) {
-        if (!repeats(piece, j)) continue;
+    for (uint32_t j = 0; j < box->loops; j++) {
+        if (!repeats(box, j)) continue;
         int64_t strides[MAX_LOOPS];
-        for (uint32_t i = 0; i < piece->loops; i++) strides[i] = i == j ? 0 : part.to[i];
-        struct piece rest = part;
-        rest.counts[j] = piece->counts[j] - 1;
-        rest.to_offset += piece->to[j];
+        for (uint32_t i = 0; i < box->loops; i++) strides[i] = i == j ? 0 : part.to[i];
+        struct box rest = part;
+        rest.counts[j] = box->counts[j] - 1;
+        rest.to_offset += box->to[j];
         TRY(add_stored(assembler, &rest, part.to_offset, strides, *value, &source));
         TRY(store(assembler, &rest, source, value));
-        part.counts[j] = piece->counts[j];
+        part.counts[j] = box->counts[j];
     }
     return INSITU_OK;
 }
 
-/* Does the piece give all of the value, in its order? */
-static bool is_whole(const assembler *assembler, const piece *piece) {
-    bool dense = piece_elements(piece) == assembler->elements && assembler->pieces.count == 1;
+/* Does the box give all of the value, in its order? */
+static bool is_whole(const assembler *assembler, const box *box) {
+    bool dense = box_elements(box) == assembler->elements && assembler->boxes.count == 1;
     int64_t stride = 1;
-    for (uint32_t j = piece->loops; j-- > 0; stride *= piece->counts[j]) dense = dense && piece->to[j] == stride;
+    for (uint32_t j = box->loops; j-- > 0; stride *= box->counts[j]) dense = dense && box->to[j] == stride;
     return dense;
 }
 
-static insitu_status add_piece(assembler *assembler, uint32_t index, tensor_id *value) {
-    const piece *piece = &assembler->pieces.items[index];
-    assembler->is_stored = piece->is_stored;
+static insitu_status add_box(assembler *assembler, uint32_t index, tensor_id *value) {
+    const box *box = &assembler->boxes.items[index];
+    assembler->is_stored = box->is_stored;
     kept_at kept;
     tensor_id source;
     uint32_t repeated = 0;
-    bool own = piece->source.index == assembler->start.index;
-    for (uint32_t j = 0; j < piece->loops; j++) repeated += repeats(piece, j);
-    if (repeated) return store_repeated(assembler, piece, value);
-    if (own && find_stored(&assembler->pieces, index, piece, &kept))
-        TRY(add_stored(assembler, piece, kept.offset, kept.strides, *value, &source));
+    bool own = box->source.index == assembler->start.index;
+    for (uint32_t j = 0; j < box->loops; j++) repeated += repeats(box, j);
+    if (repeated) return store_repeated(assembler, box, value);
+    if (own && find_stored(&assembler->boxes, index, box, &kept))
+        TRY(add_stored(assembler, box, kept.offset, kept.strides, *value, &source));
     else
-        TRY(add_source(assembler, piece, &source));
-    if (own || !is_whole(assembler, piece)) return store(assembler, piece, source, value);
+        TRY(add_source(assembler, box, &source));
+    if (own || !is_whole(assembler, box)) return store(assembler, box, source, value);
     *value = source;
     return INSITU_OK;
 }
@@ -448,7 +448,7 @@ static insitu_status assemble(assembler *assembler) {
     uint32_t position = 0, first_added = network->order_count;
     tensor_id value = assembler->start;
     while (network->order[position].index != assembler->last.index) position++;
-    for (uint32_t i = 0; i < assembler->pieces.count; i++) TRY(add_piece(assembler, i, &value));
+    for (uint32_t i = 0; i < assembler->boxes.count; i++) TRY(add_box(assembler, i, &value));
     shape sizes = {.rank = assembler->rank};
     for (uint32_t k = 0; k < assembler->rank; k++) sizes.sizes[k] = constant(assembler, assembler->sizes[k]);
     const layer_draft whole = draft_sized(LAYER_RESHAPE, &sizes);
@@ -457,8 +457,8 @@ static insitu_status assemble(assembler *assembler) {
     return sym_pool_status(&network->symbols, assembler->diag);
 }
 
-insitu_status network_assemble(network *network, tensor_id start, tensor_id next, bool *out_changed,
-                               insitu_diag *diag) {
+insitu_status network_rewrite_as_updates(network *network, tensor_id start, tensor_id next, bool *out_changed,
+                                         insitu_diag *diag) {
     *out_changed = false;
     const network_tensor *made = network_tensor_of(network, next);
     if (made->role != TENSOR_RESULT) return INSITU_OK;
@@ -468,22 +468,22 @@ insitu_status network_assemble(network *network, tensor_id start, tensor_id next
     arena scratch;
     arena_init(&scratch);
     insitu_status status = INSITU_OK;
-    piece_list *pieces = &assembler->pieces;
-    bool known = pieces_sizes(network, next, assembler->sizes, &assembler->elements) && assembler->elements > 0 &&
-                 pieces_find(network, next, pieces);
-    /* A piece of the value itself: what makes it is not followed. */
-    for (uint32_t i = 0; i < pieces->count; i++) known &= pieces->items[i].source.index != next.index;
+    box_list *boxes = &assembler->boxes;
+    bool known = box_sizes(network, next, assembler->sizes, &assembler->elements) && assembler->elements > 0 &&
+                 boxes_find(network, next, boxes);
+    /* A box of the value itself: what makes it is not followed. */
+    for (uint32_t i = 0; i < boxes->count; i++) known &= boxes->items[i].source.index != next.index;
     if (known) {
         assembler->rank = made->shape.rank;
         int64_t stride = 1;
         for (uint32_t k = assembler->rank; k-- > 0; stride *= assembler->sizes[k]) assembler->strides[k] = stride;
         uint32_t kept = 0;
-        for (uint32_t i = 0; i < pieces->count; i++)
-            if (!stays(assembler, &pieces->items[i])) pieces->items[kept++] = pieces->items[i];
-        pieces->count = kept;
+        for (uint32_t i = 0; i < boxes->count; i++)
+            if (!stays(assembler, &boxes->items[i])) boxes->items[kept++] = boxes->items[i];
+        boxes->count = kept;
         int64_t walked = assembler->elements <= MAX_WALKED ? assembler->elements : 1;
         status = bitset_create(&scratch, (uint32_t)walked, &assembler->written);
-        if (status == INSITU_OK) status = sort_pieces(assembler, &scratch);
+        if (status == INSITU_OK) status = sort_boxes(assembler, &scratch);
         if (status == INSITU_OK) status = assemble(assembler);
         *out_changed = status == INSITU_OK;
     }

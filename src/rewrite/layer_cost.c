@@ -51,7 +51,7 @@ static double depth(const network *network, const layer *layer) {
     }
 }
 
-double layer_work(const network *network, const layer *layer) {
+double layer_cost(const network *network, const layer *layer) {
     double work = 0;
     uint32_t traits = layer_info_of(layer->kind)->traits;
     for (uint32_t i = 0; i < layer->result_count; i++)

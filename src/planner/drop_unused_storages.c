@@ -11,7 +11,7 @@ static void mark_operands(const plan_operand *operands, uint32_t count, uint32_t
     for (uint32_t i = 0; i < count; i++) numbers[operands[i].storage] = 1;
 }
 
-insitu_status compact_storages(planner *planner) {
+insitu_status drop_unused_storages(planner *planner) {
     plan *plan = planner->plan;
     uint32_t *numbers, kept = 0;
     TRY(arena_array(&planner->scratch, plan->storage_count + 1, sizeof *numbers, &numbers));

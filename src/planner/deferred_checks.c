@@ -1,6 +1,6 @@
 /* Checks that can only be decided late.
  *
- * A check of positions, or an item whose symbol has a range, comes before all that stores into states (the barrier), so
+ * A check of positions, or an item whose symbol has a range, comes before all that stores into states (the commit point), so
  * that a call that fails changes nothing. One that needs a value which the call gives to a state can't:
  *
  *     %n = binary(%pos) {op=add, scalar=1}      next "pos" = %n, in place
@@ -33,7 +33,7 @@ static insitu_status find_storing(planner *planner, bitset *out_nodes) {
     return INSITU_OK;
 }
 
-insitu_status late_find(planner *planner) {
+insitu_status deferred_checks_find(planner *planner) {
     bool possible;
     bitset storing;
     if (planner->options.region == REGION_CHECKS_ANYWHERE) return INSITU_OK;
@@ -41,9 +41,9 @@ insitu_status late_find(planner *planner) {
     for (uint32_t node = 0; node < planner->order.node_count; node++) {
         if (!is_check(planner, node)) continue;
         bool needs = bitset_has(&storing, node) || order_follows_any(&planner->order, node, &storing);
-        planner->nodes[node].late = !planner->options.no_inplace && needs;
-        planner->has_late |= planner->nodes[node].late;
-        if (!planner->nodes[node].late) TRY(order_add(&planner->order, node, planner->barrier, &possible));
+        planner->nodes[node].deferred = !planner->options.no_inplace && needs;
+        planner->has_deferred |= planner->nodes[node].deferred;
+        if (!planner->nodes[node].deferred) TRY(order_add(&planner->order, node, planner->commit_point, &possible));
     }
     return INSITU_OK;
 }
@@ -51,7 +51,7 @@ insitu_status late_find(planner *planner) {
 static insitu_status guard(planner *planner, uint32_t writer) {
     for (uint32_t node = 0; node < planner->order.node_count; node++) {
         bool possible;
-        if (!planner->nodes[node].late) continue;
+        if (!planner->nodes[node].deferred) continue;
         TRY(order_add(&planner->order, node, writer, &possible));
         if (!possible && node == writer) planner->nodes[writer].saves_own = true;
         if (!possible && node != writer) planner->nodes[writer].saves = true;
@@ -59,9 +59,9 @@ static insitu_status guard(planner *planner, uint32_t writer) {
     return INSITU_OK;
 }
 
-insitu_status late_order(planner *planner) {
+insitu_status deferred_checks_order(planner *planner) {
     const bool is_region = planner->options.region != REGION_NONE;
-    for (uint32_t i = 0; planner->has_late && !is_region && i < planner->plan->storage_count; i++)
+    for (uint32_t i = 0; planner->has_deferred && !is_region && i < planner->plan->storage_count; i++)
         if (planner->storages[i].written) TRY(conflicts_visit_writers(planner, i, guard));
     return INSITU_OK;
 }

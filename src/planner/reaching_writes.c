@@ -3,20 +3,20 @@
  *     %u = slice_update(slice(%1), %v);  %2 = slice_update(%1, %u)      in place: %1 is in the content of %u and of %2
  *
  * Walked down from a value, or up from what it takes over; each root once, whichever ways lead to it. */
-#include "planner/content.h"
+#include "planner/reaching_writes.h"
 
-insitu_status content_init(planner *planner, content_set *out_set) {
+insitu_status reaching_writes_init(planner *planner, reaching_writes *out_set) {
     const uint32_t count = planner->network->tensor_count + 1;
-    *out_set = (content_set){.stamp = 1};
+    *out_set = (reaching_writes){.stamp = 1};
     TRY(arena_array(&planner->scratch, count, sizeof *out_set->roots, &out_set->roots));
     return arena_array(&planner->scratch, count, sizeof *out_set->seen, &out_set->seen);
 }
 
-static bool is_known(const planner *planner, const content_set *set, uint32_t root, uint32_t held) {
+static bool is_known(const planner *planner, const reaching_writes *set, uint32_t root, uint32_t held) {
     return set->count > 0 && set->of == root && set->held == held && set->check == planner->work->check;
 }
 
-static void begin(planner *planner, content_set *set, uint32_t root, uint32_t held) {
+static void begin(planner *planner, reaching_writes *set, uint32_t root, uint32_t held) {
     set->of = root;
     set->held = held;
     set->check = planner->work->check;
@@ -25,16 +25,16 @@ static void begin(planner *planner, content_set *set, uint32_t root, uint32_t he
     set->base = BASE_MADE;
 }
 
-static void add(planner *planner, content_set *set, uint32_t root) {
+static void add(planner *planner, reaching_writes *set, uint32_t root) {
     planner->steps++;
-    if (content_has(set, root)) return;
+    if (reaching_writes_has(set, root)) return;
     set->seen[root] = set->stamp;
     set->roots[set->count++] = root;
 }
 
 static uint32_t root_of(const planner *planner, tensor_id tensor) { return planner->tensors[tensor.index].root.index; }
 
-void content_find(planner *planner, content_set *set, uint32_t root) {
+void reaching_writes_find(planner *planner, reaching_writes *set, uint32_t root) {
     if (is_known(planner, set, root, NONE)) return;
     begin(planner, set, root, NONE);
     add(planner, set, root);
@@ -52,12 +52,12 @@ void content_find(planner *planner, content_set *set, uint32_t root) {
     }
 }
 
-void content_find_takers(planner *planner, content_set *set, uint32_t root, uint32_t held) {
+void reaching_writes_find_takers(planner *planner, reaching_writes *set, uint32_t root, uint32_t held) {
     if (is_known(planner, set, root, held)) return;
     begin(planner, set, root, held);
     add(planner, set, root);
     for (uint32_t at = 0; at < set->count; at++)
-        for (uint32_t t = set->roots[at]; t != NONE; t = planner->tensors[t].family_next)
+        for (uint32_t t = set->roots[at]; t != NONE; t = planner->tensors[t].view_tree_next)
             for (uint32_t i = planner->use_start[t]; i < planner->use_start[t + 1]; i++) {
                 const use *use = &planner->uses[i];
                 const layer *layer = planner_layer(planner, use->layer.index);
@@ -67,12 +67,12 @@ void content_find_takers(planner *planner, content_set *set, uint32_t root, uint
                 bool in_part = decided->in_part[use->operand], taken = use->operand == 0 && decided->takes_operand;
                 if (!in_part && !taken) continue;
                 bool holds = in_part && held != NONE && decided->takes_operand && use->operand != 0 &&
-                             content_leads_to(planner, root_of(planner, layer->operands[0]), held);
+                             reaching_writes_lead_to(planner, root_of(planner, layer->operands[0]), held);
                 if (!holds) add(planner, set, layer->results[0].index);
             }
 }
 
-bool content_leads_to(planner *planner, uint32_t from, uint32_t to) {
+bool reaching_writes_lead_to(planner *planner, uint32_t from, uint32_t to) {
     for (uint32_t at = from; at != to;) {
         planner->steps++;
         if (planner->tensors[at].fixed) return false;

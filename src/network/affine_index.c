@@ -6,10 +6,10 @@
 
 enum { MAX_DEPTH = 32 };
 
-static bool form_of(const network *network, tensor_id tensor, int depth, index_form *out);
+static bool form_of(const network *network, tensor_id tensor, int depth, affine_index *out);
 
 /* Dimensions of size 1 have no second element. */
-static void drop_ones(const shape *shape, index_form *form) {
+static void drop_ones(const shape *shape, affine_index *form) {
     for (uint32_t i = 0; i < shape->rank; i++) {
         if (!sym_is_one(shape->sizes[i])) continue;
         form->steps[i] = 0;
@@ -17,13 +17,13 @@ static void drop_ones(const shape *shape, index_form *form) {
     }
 }
 
-static void unknown_form(const shape *shape, index_form *out) {
-    *out = (index_form){.varies = (1u << shape->rank) - 1, .is_unknown = true};
+static void unknown_form(const shape *shape, affine_index *out) {
+    *out = (affine_index){.varies = (1u << shape->rank) - 1, .is_unknown = true};
     drop_ones(shape, out);
 }
 
 /* A constant whose elements lie on a plane. */
-static bool form_of_constant(const network *network, const network_tensor *tensor, index_form *out) {
+static bool form_of_constant(const network *network, const network_tensor *tensor, affine_index *out) {
     const network_constant *constant = &network->constants[tensor->index];
     const weight_record *record = constant->record == NONE ? NULL : &network->records[constant->record];
     int64_t sizes[MAX_RANK], count = 1, offset, stride;
@@ -54,8 +54,8 @@ static bool form_of_constant(const network *network, const network_tensor *tenso
 }
 
 /* Dimensions of size 1 come and go. */
-static bool form_of_reshape(const shape *from, const shape *to, index_form *form) {
-    index_form found = {.base = form->base, .is_unknown = form->is_unknown};
+static bool form_of_reshape(const shape *from, const shape *to, affine_index *form) {
+    affine_index found = {.base = form->base, .is_unknown = form->is_unknown};
     uint32_t at = 0;
     for (uint32_t i = 0; i < to->rank; i++) {
         if (sym_is_one(to->sizes[i])) continue;
@@ -70,8 +70,8 @@ static bool form_of_reshape(const shape *from, const shape *to, index_form *form
     return at == from->rank;
 }
 
-static bool form_of_sum(const network *network, const layer *layer, int depth, index_form *out) {
-    index_form other;
+static bool form_of_sum(const network *network, const layer *layer, int depth, affine_index *out) {
+    affine_index other;
     attr scalar = layer_attr(layer, ATTR_SCALAR);
     if (layer_attr(layer, ATTR_OP).op != OP_ADD || !form_of(network, layer->operands[0], depth, out)) return false;
     if (layer->operand_count == 1) {
@@ -90,13 +90,13 @@ static bool form_of_sum(const network *network, const layer *layer, int depth, i
 
 static bool is_index_dtype(dtype type) { return type == DTYPE_I64 || type == DTYPE_I32; }
 
-static bool form_of_layer(const network *network, const layer *layer, int depth, index_form *out) {
+static bool form_of_layer(const network *network, const layer *layer, int depth, affine_index *out) {
     int64_t start, step;
     if (layer->kind == LAYER_IOTA) {
         if (!sym_constant(&network->symbols, layer_attr(layer, ATTR_START).value, &start) ||
             !sym_constant(&network->symbols, layer_attr(layer, ATTR_STEP).value, &step))
             return false;
-        *out = (index_form){.base = start, .steps = {step}};
+        *out = (affine_index){.base = start, .steps = {step}};
         return true;
     }
     if (layer->kind == LAYER_BINARY) return form_of_sum(network, layer, depth, out);
@@ -111,10 +111,10 @@ static bool form_of_layer(const network *network, const layer *layer, int depth,
                            &network_tensor_of(network, layer->results[0])->shape, out);
 }
 
-static bool form_of(const network *network, tensor_id id, int depth, index_form *out) {
+static bool form_of(const network *network, tensor_id id, int depth, affine_index *out) {
     const network_tensor *tensor = network_tensor_of(network, id);
     bool is_known = false;
-    *out = (index_form){0};
+    *out = (affine_index){0};
     if (depth >= MAX_DEPTH || !is_index_dtype(tensor->dtype)) return false;
     if (tensor->role == TENSOR_RESULT)
         is_known = form_of_layer(network, network_layer_of(network, tensor->producer), depth + 1, out);
@@ -126,8 +126,8 @@ static bool form_of(const network *network, tensor_id id, int depth, index_form 
     return true;
 }
 
-index_form network_index_form(const network *network, tensor_id tensor) {
-    index_form form;
+affine_index network_affine_index(const network *network, tensor_id tensor) {
+    affine_index form;
     if (!form_of(network, tensor, 0, &form)) unknown_form(&network_tensor_of(network, tensor)->shape, &form);
     return form;
 }

@@ -188,7 +188,7 @@ static insitu_status add_slice(rewriter *rewriter, const layer *like, tensor_id 
                                tensor_id *out) {
     network *network = rewriter->network;
     sym_pool *pool = &network->symbols;
-    const layer *inner = network_maker_of(network, x, LAYER_SLICE);
+    const layer *inner = network_producer_of(network, x, LAYER_SLICE);
     if (inner && layer_attr_int(network, inner, ATTR_DIM) == dim && layer_attr_int(network, inner, ATTR_STEP) == 1) {
         sym start = layer_attr(inner, ATTR_START).value;
         range = (part_range){sym_add(pool, start, range.start), sym_add(pool, start, range.end)};
@@ -289,9 +289,9 @@ static uint32_t count_uses(const network *network, tensor_id tensor) {
 /* The value is returned as the state, where it is a result too. */
 static insitu_status own_fill(network *network, tensor_id *next, insitu_diag *diag) {
     tensor_id own, old = *next;
-    if (old.index == NONE || !network_maker_of(network, old, LAYER_FILL) || count_uses(network, old) < 2)
+    if (old.index == NONE || !network_producer_of(network, old, LAYER_FILL) || count_uses(network, old) < 2)
         return INSITU_OK;
-    const layer like = *network_maker_of(network, old, LAYER_FILL);
+    const layer like = *network_producer_of(network, old, LAYER_FILL);
     const layer_draft fill = draft_like(&like);
     TRY(network_add_layer(network, &fill, NULL, 0, like.name, like.source, &own, diag));
     for (uint32_t i = 0; i < network->output_count; i++)
@@ -321,7 +321,7 @@ static insitu_status rewrite_all(rewriter *rewriter, arena *scratch) {
     return INSITU_OK;
 }
 
-insitu_status network_compute_parts(network *network, insitu_diag *diag) {
+insitu_status network_sink_partial_views(network *network, insitu_diag *diag) {
     rewriter rewriter = {.network = network, .diag = diag, .changed = true};
     TRY(own_fills(network, diag));
     for (uint32_t round = 0; round < MAX_ROUNDS && rewriter.changed; round++) {

@@ -29,13 +29,13 @@ static insitu_status push_part(planner *planner, tensor_id *stack, uint32_t *cou
     return sym_same(whole, shown) ? push(planner, stack, count, chain, part) : INSITU_OK;
 }
 
-insitu_status chain_find(planner *planner, bitset *out_chain) {
+insitu_status def_chain_find(planner *planner, bitset *out_chain) {
     tensor_id *stack;
     uint32_t count = 0;
     TRY(bitset_create(&planner->scratch, planner->network->layer_count + 1, out_chain));
     TRY(arena_array(&planner->scratch, planner->network->layer_count + 1, sizeof *stack, &stack));
     for (uint32_t i = 0; i < planner->final_count; i++) {
-        const final_value *final = &planner->finals[i];
+        const state_target *final = &planner->finals[i];
         if (final->next.index == final->start.index) continue;
         TRY(push(planner, stack, &count, out_chain, final->next));
         while (count > 0) {
@@ -76,7 +76,7 @@ static insitu_status find_bases(const planner *planner, arena *arena, tensor_id 
     return INSITU_OK;
 }
 
-insitu_status chain_find_updates(planner *planner, bitset *out_updates) {
+insitu_status def_chain_find_updates(planner *planner, bitset *out_updates) {
     const uint32_t capacity = planner->network->layer_count + 1;
     uint32_t *stack, *seen; /* seen: 1 + the last final value that the layer was found for */
     tensor_id *bases;

@@ -22,7 +22,7 @@ static uint64_t hash_lines(const char *text, uint64_t hash) {
 }
 
 /* 0 would mean that it is not known. */
-static uint64_t identify(const char *text, const weight_record *records, uint32_t count) {
+static uint64_t fingerprint(const char *text, const weight_record *records, uint32_t count) {
     uint64_t hash = hash_lines(text, 0);
     for (uint32_t i = 0; i < count; i++) {
         const weight_record *record = &records[i];
@@ -33,23 +33,23 @@ static uint64_t identify(const char *text, const weight_record *records, uint32_
     return hash ? hash : 1;
 }
 
-insitu_status identify_program(const graph *graph, uint64_t *out_identity, insitu_diag *diag) {
+insitu_status fingerprint_program(const graph *graph, uint64_t *out_fingerprint, insitu_diag *diag) {
     text printed;
     text_init(&printed);
-    *out_identity = 0;
+    *out_fingerprint = 0;
     insitu_status status = graph_print(graph, &printed, diag);
     if (status == INSITU_OK && printed.data)
-        *out_identity = identify(printed.data, graph->records, graph->record_count);
+        *out_fingerprint = fingerprint(printed.data, graph->records, graph->record_count);
     text_release(&printed);
     return status;
 }
 
-insitu_status identify_network(const network *network, uint64_t *out_identity, insitu_diag *diag) {
+insitu_status fingerprint_network(const network *network, uint64_t *out_fingerprint, insitu_diag *diag) {
     text printed;
     text_init(&printed);
-    *out_identity = 0;
+    *out_fingerprint = 0;
     insitu_status status = network_print(network, &printed, diag);
-    if (status == INSITU_OK) *out_identity = identify(printed.data, network->records, network->record_count);
+    if (status == INSITU_OK) *out_fingerprint = fingerprint(printed.data, network->records, network->record_count);
     text_release(&printed);
     return status;
 }
