@@ -42,17 +42,17 @@ typedef struct cache {
     float *data;
     double seconds; /* of a call, the shortest */
     int64_t bytes_written;
-} cache;
+} cache_t;
 
-static cache make_cache(int64_t length) {
+static cache_t make_cache(int64_t length) {
     size_t bytes = sizeof(float) * HEADS * WIDTH * (size_t)length;
-    cache cache = {.length = length, .data = aligned_alloc(4096, bytes), .seconds = 1e9};
+    cache_t cache = {.length = length, .data = aligned_alloc(4096, bytes), .seconds = 1e9};
     if (!cache.data) exit(2);
     memset(cache.data, 0, bytes); /* each page is there */
     return cache;
 }
 
-static void measure(insitu_context *context, const insitu_engine *engine, cache *cache, insitu_diag *diag) {
+static void measure(insitu_context *context, const insitu_engine *engine, cache_t *cache, insitu_diag *diag) {
     float row[HEADS * WIDTH] = {1, 2, 3};
     int64_t one = 1, row_sizes[] = {1, HEADS, 1, WIDTH}, cache_sizes[] = {1, HEADS, cache->length, WIDTH};
     bind(context, engine, "row", row, INSITU_DTYPE_F32, 4, row_sizes, diag);
@@ -71,7 +71,7 @@ static void measure(insitu_context *context, const insitu_engine *engine, cache 
     cache->bytes_written = stats.state_bytes_written;
 }
 
-static int report(const cache *caches, int count) {
+static int report(const cache_t *caches, int count) {
     double shortest = 1e9, longest = 0;
     bool is_flat = true;
     printf("%8s %14s %12s\n", "rows", "bytes written", "ns a call");
@@ -88,7 +88,7 @@ static int report(const cache *caches, int count) {
 
 static int measure_all(const insitu_engine *engine, insitu_diag *diag) {
     insitu_context *context;
-    cache caches[LENGTHS];
+    cache_t caches[LENGTHS];
     int count = 0;
     must(insitu_context_create(engine, &context, diag), diag);
     for (int64_t length = SHORTEST; length <= LONGEST; length *= 2) caches[count++] = make_cache(length);

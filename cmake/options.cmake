@@ -24,7 +24,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 # Types are plain words (arena, graph, plan), and so are the variables that hold one: GCC would call that shadowing.
-set(INSITU_WARNINGS -Wall -Wextra $<IF:$<C_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow> -Wconversion -Wvla -Walloca -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith
+set(INSITU_WARNINGS -Wall -Wextra -Wshadow -Wconversion -Wvla -Walloca -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith
     -Wswitch-enum)
 if(INSITU_WARNINGS_AS_ERRORS)
     list(APPEND INSITU_WARNINGS -Werror)

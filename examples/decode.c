@@ -21,19 +21,19 @@ typedef struct decoder {
     insitu_engine *engine;
     insitu_context *context;
     int64_t longest; /* tokens that one call may take */
-} decoder;
+} decoder_t;
 
 typedef struct best_tokens {
     int64_t first, second;
-} best_tokens;
+} best_tokens_t;
 
 /* What decoding cost. */
 typedef struct cost {
     double seconds;
     int64_t tokens, bytes_written;
-} cost;
+} cost_t;
 
-static insitu_status open_decoder(const char *path, decoder *decoder, insitu_diag *diag) {
+static insitu_status open_decoder(const char *path, decoder_t *decoder, insitu_diag *diag) {
     size_t length = strlen(path);
     insitu_status status;
     if (length > 4 && strcmp(path + length - 4, ".pt2") == 0) {
@@ -55,17 +55,17 @@ static insitu_status open_decoder(const char *path, decoder *decoder, insitu_dia
     return INSITU_OK;
 }
 
-static void close_decoder(decoder *decoder) {
+static void close_decoder(decoder_t *decoder) {
     insitu_context_destroy(decoder->context);
     insitu_engine_destroy(decoder->engine);
     insitu_program_destroy(decoder->program);
 }
 
-static best_tokens find_best(const float *logits, int64_t count) {
-    best_tokens best = {logits[1] > logits[0], logits[1] <= logits[0]};
+static best_tokens_t find_best(const float *logits, int64_t count) {
+    best_tokens_t best = {logits[1] > logits[0], logits[1] <= logits[0]};
     for (int64_t i = 2; i < count; i++) {
         if (logits[i] > logits[best.first])
-            best = (best_tokens){i, best.first};
+            best = (best_tokens_t){i, best.first};
         else if (logits[i] > logits[best.second])
             best.second = i;
     }
@@ -73,8 +73,8 @@ static best_tokens find_best(const float *logits, int64_t count) {
 }
 
 /* One call with count tokens at consecutive positions; out_best is what the last one's logits say. */
-static insitu_status call(const decoder *decoder, insitu_state *state, const int64_t *tokens, int64_t count,
-                          int64_t first_position, best_tokens *out_best, insitu_diag *diag) {
+static insitu_status call(const decoder_t *decoder, insitu_state *state, const int64_t *tokens, int64_t count,
+                          int64_t first_position, best_tokens_t *out_best, insitu_diag *diag) {
     int64_t *positions = malloc((size_t)count * sizeof(int64_t));
     if (!positions) return INSITU_NOMEM;
     for (int64_t i = 0; i < count; i++) positions[i] = first_position + i;
@@ -104,8 +104,8 @@ static insitu_status call(const decoder *decoder, insitu_state *state, const int
 }
 
 /* The prompt in as few calls as the program's sizes allow. */
-static insitu_status feed(const decoder *decoder, insitu_state *state, const int64_t *prompt, int64_t count,
-                          best_tokens *out_best, insitu_diag *diag) {
+static insitu_status feed(const decoder_t *decoder, insitu_state *state, const int64_t *prompt, int64_t count,
+                          best_tokens_t *out_best, insitu_diag *diag) {
     insitu_status status = INSITU_OK;
     for (int64_t done = 0, part; done < count && status == INSITU_OK; done += part) {
         part = count - done < decoder->longest ? count - done : decoder->longest;
@@ -115,13 +115,13 @@ static insitu_status feed(const decoder *decoder, insitu_state *state, const int
 }
 
 /* Fills tokens[1] to tokens[count - 1], each the best one after those before it. */
-static insitu_status continue_from(const decoder *decoder, insitu_state *state, int64_t position, int64_t *tokens,
-                                   int64_t count, cost *cost, insitu_diag *diag) {
+static insitu_status continue_from(const decoder_t *decoder, insitu_state *state, int64_t position, int64_t *tokens,
+                                   int64_t count, cost_t *cost, insitu_diag *diag) {
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
     insitu_status status = INSITU_OK;
     for (int64_t i = 0; i + 1 < count && status == INSITU_OK; i++) {
-        best_tokens best;
+        best_tokens_t best;
         insitu_run_stats stats = {.struct_size = sizeof(stats)};
         status = call(decoder, state, &tokens[i], 1, position + i, &best, diag);
         if (status == INSITU_OK) status = insitu_context_stats(decoder->context, &stats, diag);
@@ -145,12 +145,12 @@ typedef struct continuations {
     insitu_state *first, *forked, *restored;
     int64_t *tokens, *second, *again; /* count numbers each */
     int64_t count;
-} continuations;
+} continuations_t;
 
-static insitu_status decode(const decoder *decoder, const int64_t *prompt, int64_t prompt_count, const char *state_path,
-                            continuations *all, insitu_diag *diag) {
-    best_tokens best = {0, 0};
-    cost cost = {0}, other = {0};
+static insitu_status decode(const decoder_t *decoder, const int64_t *prompt, int64_t prompt_count,
+                            const char *state_path, continuations_t *all, insitu_diag *diag) {
+    best_tokens_t best = {0, 0};
+    cost_t cost = {0}, other = {0};
     insitu_status status = insitu_state_create(decoder->engine, &all->first, diag);
     if (status == INSITU_OK) status = feed(decoder, all->first, prompt, prompt_count, &best, diag);
     if (status == INSITU_OK) status = insitu_state_fork(all->first, NULL, &all->forked, diag);
@@ -194,7 +194,7 @@ int main(int argc, char **argv) {
     }
     int64_t *numbers = calloc((size_t)(3 * count + prompt_count), sizeof(int64_t));
     if (!numbers) return 1;
-    continuations all = {.tokens = numbers, .second = numbers + count, .again = numbers + 2 * count, .count = count};
+    continuations_t all = {.tokens = numbers, .second = numbers + count, .again = numbers + 2 * count, .count = count};
     int64_t *prompt = numbers + 3 * count;
     for (int64_t i = 0; i < prompt_count; i++) {
         if (read_number(argv[4 + i], 0, INT64_MAX, &prompt[i])) continue;
@@ -205,7 +205,7 @@ int main(int argc, char **argv) {
 
     insitu_diag diag;
     insitu_diag_init(&diag);
-    decoder decoder = {0};
+    decoder_t decoder = {0};
     insitu_status status = open_decoder(argv[1], &decoder, &diag);
     if (status == INSITU_OK) status = decode(&decoder, prompt, prompt_count, argv[2], &all, &diag);
     if (status != INSITU_OK) fprintf(stderr, "%s: %s\n", insitu_status_name(status), diag.message);

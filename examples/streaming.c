@@ -24,26 +24,26 @@ typedef struct model {
     insitu_context *context;
     int64_t chunk;    /* samples of a chunk */
     int64_t shortest; /* samples that a call must at least take */
-} model;
+} model_t;
 
 /* The sound, and what the model makes of it; both are as long as whole chunks. */
 typedef struct sound {
     float *input, *output, *again;
     int64_t chunks, count;
-} sound;
+} sound_t;
 
 /* What processing cost. */
 typedef struct cost {
     double seconds, slowest;
     int64_t written, moved, copied; /* bytes of state */
-} cost;
+} cost_t;
 
 static bool is_signal(const insitu_value_info *info) {
     return info->dtype.code == INSITU_CODE_FLOAT && info->dtype.bits == 32 && info->ndim == 3 && info->sizes[0] == 1 &&
            info->sizes[1] == 1;
 }
 
-static insitu_status check_model(const char *path, model *model, insitu_diag *diag) {
+static insitu_status check_model(const char *path, model_t *model, insitu_diag *diag) {
     insitu_value_info input = {.struct_size = sizeof(input)}, output = {.struct_size = sizeof(output)};
     bool fits = insitu_engine_input_count(model->engine) == 1 && insitu_engine_output_count(model->engine) >= 1;
     insitu_status status = INSITU_OK;
@@ -63,7 +63,7 @@ static insitu_status check_model(const char *path, model *model, insitu_diag *di
     return INSITU_SHAPE;
 }
 
-static insitu_status open_model(const char *path, model *model, insitu_diag *diag) {
+static insitu_status open_model(const char *path, model_t *model, insitu_diag *diag) {
     size_t length = strlen(path);
     insitu_status status;
     if (length > 4 && strcmp(path + length - 4, ".pt2") == 0) {
@@ -77,14 +77,14 @@ static insitu_status open_model(const char *path, model *model, insitu_diag *dia
     return status;
 }
 
-static void close_model(model *model) {
+static void close_model(model_t *model) {
     insitu_context_destroy(model->context);
     insitu_engine_destroy(model->engine);
     insitu_program_destroy(model->program);
 }
 
 /* One call: length samples of input become as many of output. */
-static insitu_status call(const model *model, insitu_state *state, float *input, float *output, int64_t length,
+static insitu_status call(const model_t *model, insitu_state *state, float *input, float *output, int64_t length,
                           insitu_diag *diag) {
     int64_t shape[3] = {1, 1, length};
     insitu_tensor from = {
@@ -98,8 +98,8 @@ static insitu_status call(const model *model, insitu_state *state, float *input,
 }
 
 /* Chunks first to last - 1 of the sound. */
-static insitu_status process(const model *model, insitu_state *state, const sound *sound, int64_t first, int64_t last,
-                             float *output, cost *cost, insitu_diag *diag) {
+static insitu_status process(const model_t *model, insitu_state *state, const sound_t *sound, int64_t first,
+                             int64_t last, float *output, cost_t *cost, insitu_diag *diag) {
     for (int64_t i = first; i < last; i++) {
         int64_t place = i * model->chunk;
         int64_t length = sound->count - place < model->chunk ? sound->count - place : model->chunk;
@@ -132,7 +132,7 @@ static insitu_status count_state_bytes(const insitu_state *state, int64_t *out_b
 
 /* The first call with some sizes prepares kernels for them: it is made on a state that is thrown away, so that the
  * sound does not wait for it. */
-static insitu_status prepare(const model *model, const insitu_state *state, const sound *sound, cost *cost,
+static insitu_status prepare(const model_t *model, const insitu_state *state, const sound_t *sound, cost_t *cost,
                              insitu_diag *diag) {
     insitu_state *other = NULL;
     insitu_status status = insitu_state_fork(state, NULL, &other, diag);
@@ -142,7 +142,7 @@ static insitu_status prepare(const model *model, const insitu_state *state, cons
 }
 
 /* Whether both outputs are one from chunk first on, bit for bit. */
-static bool is_again(const char *what, const model *model, const sound *sound, int64_t first) {
+static bool is_again(const char *what, const model_t *model, const sound_t *sound, int64_t first) {
     int64_t place = first * model->chunk;
     bool same =
         memcmp(sound->output + place, sound->again + place, (size_t)(sound->count - place) * sizeof(float)) == 0;
@@ -150,10 +150,10 @@ static bool is_again(const char *what, const model *model, const sound *sound, i
     return same;
 }
 
-static insitu_status stream(const model *model, const sound *sound, uint32_t rate, insitu_state **state,
+static insitu_status stream(const model_t *model, const sound_t *sound, uint32_t rate, insitu_state **state,
                             insitu_state **fork, insitu_diag *diag) {
     int64_t half = sound->chunks / 2, state_bytes;
-    cost warm_up = {0}, cost = {0}, other = {0};
+    cost_t warm_up = {0}, cost = {0}, other = {0};
     insitu_status status = insitu_state_create(model->engine, state, diag);
     if (status == INSITU_OK) status = count_state_bytes(*state, &state_bytes, diag);
     if (status == INSITU_OK) status = prepare(model, *state, sound, &warm_up, diag);
@@ -182,11 +182,11 @@ static insitu_status stream(const model *model, const sound *sound, uint32_t rat
     return INSITU_INTERNAL;
 }
 
-static insitu_status convert(const model *model, const char *input_path, const char *output_path, insitu_diag *diag) {
-    wav file;
+static insitu_status convert(const model_t *model, const char *input_path, const char *output_path, insitu_diag *diag) {
+    wav_t file;
     insitu_status status = wav_read(input_path, &file, diag);
     if (status != INSITU_OK) return status;
-    sound sound = {.count = file.count, .chunks = (file.count - 1) / model->chunk + 1};
+    sound_t sound = {.count = file.count, .chunks = (file.count - 1) / model->chunk + 1};
     size_t room = (size_t)(sound.chunks * model->chunk);
     float *samples = calloc(3 * room, sizeof(float));
     insitu_state *state = NULL, *fork = NULL;
@@ -196,7 +196,7 @@ static insitu_status convert(const model *model, const char *input_path, const c
         sound.again = samples + 2 * room;
         memcpy(sound.input, file.samples, (size_t)file.count * sizeof(float));
         status = stream(model, &sound, file.rate, &state, &fork, diag);
-        wav result = {.samples = sound.output, .count = sound.count, .rate = file.rate, .is_float = file.is_float};
+        wav_t result = {.samples = sound.output, .count = sound.count, .rate = file.rate, .is_float = file.is_float};
         if (status == INSITU_OK) status = wav_write(output_path, &result, diag);
     } else {
         snprintf(diag->message, sizeof(diag->message), "%s is too long", input_path);
@@ -219,7 +219,7 @@ int main(int argc, char **argv) {
     }
     insitu_diag diag;
     insitu_diag_init(&diag);
-    model model = {.chunk = chunk};
+    model_t model = {.chunk = chunk};
     insitu_status status = open_model(argv[1], &model, &diag);
     if (status == INSITU_OK) status = convert(&model, argv[2], argv[3], &diag);
     if (status != INSITU_OK) fprintf(stderr, "%s: %s\n", insitu_status_name(status), diag.message);

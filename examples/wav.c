@@ -13,7 +13,7 @@ static const size_t max_file_size = (size_t)1 << 30;
 typedef struct bytes {
     uint8_t *data;
     size_t size;
-} bytes;
+} bytes_t;
 
 static insitu_status fail(insitu_diag *diag, insitu_status status, const char *path, const char *what) {
     snprintf(diag->message, sizeof(diag->message), "%s: %s", path, what);
@@ -31,7 +31,7 @@ static uint8_t *write_number(uint8_t *data, uint32_t number, int size) {
     return data + size;
 }
 
-static insitu_status read_file(const char *path, bytes *file, insitu_diag *diag) {
+static insitu_status read_file(const char *path, bytes_t *file, insitu_diag *diag) {
     FILE *stream = fopen(path, "rb");
     if (!stream) return fail(diag, INSITU_IO, path, "cannot be opened");
     insitu_status status = INSITU_OK;
@@ -54,7 +54,7 @@ static insitu_status read_file(const char *path, bytes *file, insitu_diag *diag)
     return status;
 }
 
-static insitu_status read_format(const char *path, bytes body, wav *sound, insitu_diag *diag) {
+static insitu_status read_format(const char *path, bytes_t body, wav_t *sound, insitu_diag *diag) {
     if (body.size < FORMAT_SIZE) return fail(diag, INSITU_FORMAT, path, "the format chunk is too short");
     uint32_t kind = read_number(body.data, 2), channels = read_number(body.data + 2, 2);
     uint32_t sample_size = read_number(body.data + 12, 2), bits = read_number(body.data + 14, 2);
@@ -68,7 +68,7 @@ static insitu_status read_format(const char *path, bytes body, wav *sound, insit
     return INSITU_OK;
 }
 
-static insitu_status read_samples(const char *path, bytes body, wav *sound, insitu_diag *diag) {
+static insitu_status read_samples(const char *path, bytes_t body, wav_t *sound, insitu_diag *diag) {
     size_t sample_size = sound->is_float ? 4 : 2;
     if (body.size == 0 || body.size % sample_size)
         return fail(diag, INSITU_FORMAT, path, "the data chunk does not hold whole samples");
@@ -86,13 +86,13 @@ static insitu_status read_samples(const char *path, bytes body, wav *sound, insi
     return INSITU_OK;
 }
 
-static insitu_status read_chunks(const char *path, bytes file, wav *sound, insitu_diag *diag) {
+static insitu_status read_chunks(const char *path, bytes_t file, wav_t *sound, insitu_diag *diag) {
     if (file.size < 12 || memcmp(file.data, "RIFF", 4) != 0 || memcmp(file.data + 8, "WAVE", 4) != 0)
         return fail(diag, INSITU_FORMAT, path, "is no WAV file");
     bool has_format = false;
     for (size_t place = 12; place <= file.size && file.size - place >= 8;) {
         const uint8_t *name = file.data + place;
-        bytes body = {file.data + place + 8, read_number(name + 4, 4)};
+        bytes_t body = {file.data + place + 8, read_number(name + 4, 4)};
         if (body.size > file.size - place - 8) return fail(diag, INSITU_FORMAT, path, "ends within a chunk");
         if (memcmp(name, "fmt ", 4) == 0) {
             insitu_status status = read_format(path, body, sound, diag);
@@ -107,9 +107,9 @@ static insitu_status read_chunks(const char *path, bytes file, wav *sound, insit
     return fail(diag, INSITU_FORMAT, path, "has no data chunk");
 }
 
-insitu_status wav_read(const char *path, wav *out_wav, insitu_diag *diag) {
-    *out_wav = (wav){0};
-    bytes file = {0};
+insitu_status wav_read(const char *path, wav_t *out_wav, insitu_diag *diag) {
+    *out_wav = (wav_t){0};
+    bytes_t file = {0};
     insitu_status status = read_file(path, &file, diag);
     if (status == INSITU_OK) status = read_chunks(path, file, out_wav, diag);
     free(file.data);
@@ -117,7 +117,7 @@ insitu_status wav_read(const char *path, wav *out_wav, insitu_diag *diag) {
     return status;
 }
 
-static uint32_t sample_bits(const wav *sound, int64_t i) {
+static uint32_t sample_bits(const wav_t *sound, int64_t i) {
     uint32_t bits;
     if (sound->is_float) {
         memcpy(&bits, &sound->samples[i], sizeof(bits));
@@ -128,7 +128,7 @@ static uint32_t sample_bits(const wav *sound, int64_t i) {
     return (uint32_t)(int32_t)fminf(scaled, (1 << 15) - 1);
 }
 
-static uint8_t *write_header(const wav *sound, uint32_t sample_size, uint8_t *place) {
+static uint8_t *write_header(const wav_t *sound, uint32_t sample_size, uint8_t *place) {
     uint32_t size = (uint32_t)sound->count * sample_size;
     memcpy(place, "RIFF", 4);
     write_number(place + 4, HEADER_SIZE - 8 + size, 4);
@@ -144,7 +144,7 @@ static uint8_t *write_header(const wav *sound, uint32_t sample_size, uint8_t *pl
     return write_number(place + 4, size, 4);
 }
 
-insitu_status wav_write(const char *path, const wav *sound, insitu_diag *diag) {
+insitu_status wav_write(const char *path, const wav_t *sound, insitu_diag *diag) {
     uint32_t sample_size = sound->is_float ? 4 : 2;
     size_t size = HEADER_SIZE + (size_t)sound->count * sample_size;
     uint8_t *data = malloc(size);
@@ -158,7 +158,7 @@ insitu_status wav_write(const char *path, const wav *sound, insitu_diag *diag) {
     return is_written ? INSITU_OK : fail(diag, INSITU_IO, path, "cannot be written");
 }
 
-void wav_release(wav *sound) {
+void wav_release(wav_t *sound) {
     free(sound->samples);
-    *sound = (wav){0};
+    *sound = (wav_t){0};
 }

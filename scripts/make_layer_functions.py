@@ -96,7 +96,7 @@ def implementation(name, parameters, row, attrs):
         raise ValueError(f"insitu_network_add_{name} lacks {', '.join(sorted(missing)) or 'a result'}")
     signature = ", ".join(f"{kind}{'' if kind.endswith('*') else ' '}{parameter}" for kind, parameter in parameters)
     outs += ["NULL"] * (2 - len(outs))
-    body = [f"layer_build build;", f"build_open(&build, network, LAYER_{row[0]}, __func__, {', '.join(outs)}, diag);", *lines,
+    body = [f"layer_build_t build;", f"build_open(&build, network, LAYER_{row[0]}, __func__, {', '.join(outs)}, diag);", *lines,
             "return build_close(&build);"]
     return f"insitu_status insitu_network_add_{name}({signature}) {{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
 

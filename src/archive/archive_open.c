@@ -11,7 +11,7 @@ enum { SCHEMA_MAJOR = 8 };
 
 /* ---- reader helpers ---- */
 
-insitu_status reader_intern(reader *reader, const char *text, const char **out) {
+insitu_status reader_intern(reader_t *reader, const char *text, const char **out) {
     uint32_t found = map_find(&reader->interned, text);
     if (found != NONE) {
         *out = reader->texts[found];
@@ -24,19 +24,19 @@ insitu_status reader_intern(reader *reader, const char *text, const char **out) 
     return map_set(&reader->interned, &reader->scratch, *out, reader->text_count++);
 }
 
-insitu_status reader_text(reader *reader, const json_cursor *at, const char **out) {
+insitu_status reader_text(reader_t *reader, const json_cursor_t *at, const char **out) {
     const char *text;
     *out = "";
     TRY(json_text(at, &text));
     return reader_intern(reader, text, out);
 }
 
-insitu_status reader_texts(reader *reader, const json_cursor *at, const char *const **out, uint32_t *out_count) {
+insitu_status reader_texts(reader_t *reader, const json_cursor_t *at, const char *const **out, uint32_t *out_count) {
     const char **texts;
     TRY(json_count(at, out_count));
     TRY(arena_array(reader->arena, *out_count, sizeof(*texts), &texts));
     for (uint32_t i = 0; i < *out_count; i++) {
-        json_cursor item;
+        json_cursor_t item;
         json_item(at, i, &item);
         TRY(reader_text(reader, &item, &texts[i]));
     }
@@ -44,7 +44,7 @@ insitu_status reader_texts(reader *reader, const json_cursor *at, const char *co
     return INSITU_OK;
 }
 
-insitu_status reader_enter(reader *reader, const json_cursor *at) {
+insitu_status reader_enter(reader_t *reader, const json_cursor_t *at) {
     if (reader->depth >= MAX_NESTING) return json_fail(at, INSITU_FORMAT, "nested deeper than %d levels", MAX_NESTING);
     reader->depth++;
     return INSITU_OK;
@@ -52,13 +52,13 @@ insitu_status reader_enter(reader *reader, const json_cursor *at) {
 
 /* ---- container ---- */
 
-static bool entry_is(const zip_entry *entry, const char *text) {
+static bool entry_is(const zip_entry_t *entry, const char *text) {
     return entry->size == strlen(text) && memcmp(entry->data, text, entry->size) == 0;
 }
 
 /* A record that must hold the given text. */
-static insitu_status check_record(reader *reader, const char *name, const char *text, insitu_status code) {
-    const zip_entry *entry;
+static insitu_status check_record(reader_t *reader, const char *name, const char *text, insitu_status code) {
+    const zip_entry_t *entry;
     TRY(reader_find(reader, name, &entry));
     if (!entry) FAIL(reader->diag, INSITU_FORMAT, "the file has no record '%s%s'", reader->root, name);
     TRY(zip_verify(entry, reader->diag));
@@ -68,12 +68,12 @@ static insitu_status check_record(reader *reader, const char *name, const char *
     return INSITU_OK;
 }
 
-static insitu_status find_root(reader *reader) {
+static insitu_status find_root(reader_t *reader) {
     const char *first = reader->zip.count ? reader->zip.entries[0].name : "";
     const char *slash = strchr(first, '/');
     if (!slash) FAIL(reader->diag, INSITU_FORMAT, "the zip file is not a .pt2 program: it has no root folder");
     TRY(arena_string(&reader->scratch, first, (size_t)(slash + 1 - first), &reader->root));
-    const zip_entry *entry;
+    const zip_entry_t *entry;
     TRY(reader_find(reader, "archive_format", &entry));
     if (!entry)
         FAIL(reader->diag, INSITU_FORMAT, "the zip file is not a .pt2 program: it has no record '%sarchive_format'",
@@ -85,7 +85,7 @@ static insitu_status find_root(reader *reader) {
 }
 
 /* models/M.json: "model" if there is one of that name, else the only one. */
-static insitu_status find_model(reader *reader, const char **out_name, const zip_entry **out_entry) {
+static insitu_status find_model(reader_t *reader, const char **out_name, const zip_entry_t **out_entry) {
     const char *prefix;
     TRY(arena_printf(&reader->scratch, &prefix, "%smodels/", reader->root));
     size_t prefix_size = strlen(prefix);
@@ -93,7 +93,7 @@ static insitu_status find_model(reader *reader, const char **out_name, const zip
     *out_name = NULL;
     *out_entry = NULL;
     for (uint32_t i = 0; i < reader->zip.count; i++) {
-        const zip_entry *entry = &reader->zip.entries[i];
+        const zip_entry_t *entry = &reader->zip.entries[i];
         size_t size = strlen(entry->name);
         if (strncmp(entry->name, prefix, prefix_size) != 0 || size < prefix_size + 6) continue;
         if (strcmp(entry->name + size - 5, ".json") != 0) continue;
@@ -115,11 +115,11 @@ static insitu_status find_model(reader *reader, const char **out_name, const zip
 }
 
 /* The flat container: everything at the top level, and byte order a matter of the torch.save files. */
-static const zip_entry *find_flat(const reader *reader) {
+static const zip_entry_t *find_flat(const reader_t *reader) {
     return zip_find(&reader->zip, "serialized_exported_program.json");
 }
 
-static insitu_status refuse_json_weights(const reader *reader) {
+static insitu_status refuse_json_weights(const reader_t *reader) {
     if (zip_find(&reader->zip, "serialized_state_dict.json"))
         FAIL(reader->diag, INSITU_UNSUPPORTED,
              "the weights are in 'serialized_state_dict.json', as the first versions of torch.export.save wrote them; "
@@ -129,9 +129,9 @@ static insitu_status refuse_json_weights(const reader *reader) {
 
 /* ---- the document ---- */
 
-static insitu_status read_schema_version(reader *reader) {
-    archive_program *program = reader->program;
-    json_cursor version, member;
+static insitu_status read_schema_version(reader_t *reader) {
+    archive_program_t *program = reader->program;
+    json_cursor_t version, member;
     TRY(json_member(&reader->document, "schema_version", &version));
     if (json_is_integer(version.value)) {
         program->schema_major = json_integer_value(version.value); /* of the oldest files */
@@ -152,8 +152,8 @@ static insitu_status read_schema_version(reader *reader) {
     return INSITU_OK;
 }
 
-static insitu_status read_verifiers(reader *reader) {
-    json_cursor verifiers;
+static insitu_status read_verifiers(reader_t *reader) {
+    json_cursor_t verifiers;
     const char *const *names;
     uint32_t count;
     TRY(json_member(&reader->document, "verifiers", &verifiers));
@@ -162,15 +162,15 @@ static insitu_status read_verifiers(reader *reader) {
     return INSITU_OK;
 }
 
-static insitu_status read_ranges(reader *reader) {
-    archive_program *program = reader->program;
-    json_cursor ranges, row, member;
+static insitu_status read_ranges(reader_t *reader) {
+    archive_program_t *program = reader->program;
+    json_cursor_t ranges, row, member;
     TRY(json_member(&reader->document, "range_constraints", &ranges));
     TRY(json_members(&ranges, &program->range_count));
-    archive_range *items;
+    archive_range_t *items;
     TRY(arena_array(reader->arena, program->range_count, sizeof(*items), &items));
     void *iterator = NULL;
-    for (archive_range *range = items; json_next(&ranges, &iterator, &row); range++) {
+    for (archive_range_t *range = items; json_next(&ranges, &iterator, &row); range++) {
         uint32_t member_count;
         range->min = INT64_MIN;
         range->max = INT64_MAX;
@@ -186,9 +186,9 @@ static insitu_status read_ranges(reader *reader) {
     return INSITU_OK;
 }
 
-static insitu_status read_document(reader *reader) {
-    archive_program *program = reader->program;
-    json_cursor graph_module, member;
+static insitu_status read_document(reader_t *reader) {
+    archive_program_t *program = reader->program;
+    json_cursor_t graph_module, member;
     TRY(read_schema_version(reader));
     TRY(read_verifiers(reader));
     TRY(read_ranges(reader));
@@ -202,8 +202,8 @@ static insitu_status read_document(reader *reader) {
     return read_call_specs(reader, &graph_module);
 }
 
-static insitu_status read_parts(reader *reader, const char *model) {
-    archive_about *about;
+static insitu_status read_parts(reader_t *reader, const char *model) {
+    archive_about_t *about;
     TRY(read_document(reader));
     TRY(arena_array(reader->arena, 1, sizeof(*about), &about));
     TRY(read_stored_weights(reader, model, about));
@@ -212,10 +212,10 @@ static insitu_status read_parts(reader *reader, const char *model) {
     return INSITU_OK;
 }
 
-static insitu_status read_program(reader *reader) {
+static insitu_status read_program(reader_t *reader) {
     const char *model = NULL, *document = "serialized_exported_program.json";
     TRY(zip_read(&reader->scratch, reader->program->map, NULL, &reader->zip, reader->diag));
-    const zip_entry *entry = find_flat(reader);
+    const zip_entry_t *entry = find_flat(reader);
     if (entry) {
         TRY(refuse_json_weights(reader));
     } else {
@@ -230,9 +230,9 @@ static insitu_status read_program(reader *reader) {
 
 /* ---- entry points ---- */
 
-static insitu_status program_create(file_map *map, archive_program **out_program) {
-    archive_program *program;
-    arena own;
+static insitu_status program_create(file_map_t *map, archive_program_t **out_program) {
+    archive_program_t *program;
+    arena_t own;
     arena_init(&own);
     insitu_status status = arena_array(&own, 1, sizeof(*program), &program);
     if (status != INSITU_OK) {
@@ -246,12 +246,12 @@ static insitu_status program_create(file_map *map, archive_program **out_program
     return INSITU_OK;
 }
 
-insitu_status archive_open(file_map *map, archive_program **out_program, insitu_diag *diag) {
+insitu_status archive_open(file_map_t *map, archive_program_t **out_program, insitu_diag *diag) {
     *out_program = NULL;
-    archive_program *program;
+    archive_program_t *program;
     insitu_status status = program_create(map, &program);
     if (status != INSITU_OK) FAIL(diag, status, "out of memory while opening the program");
-    reader reader = {.program = program, .arena = &program->arena, .root = "", .diag = diag};
+    reader_t reader = {.program = program, .arena = &program->arena, .root = "", .diag = diag};
     arena_init(&reader.scratch);
     status = read_program(&reader);
     json_decref(reader.document.value);
@@ -265,9 +265,9 @@ insitu_status archive_open(file_map *map, archive_program **out_program, insitu_
     return INSITU_OK;
 }
 
-void archive_destroy(archive_program *program) {
+void archive_destroy(archive_program_t *program) {
     if (!program) return;
-    arena own = program->arena; /* which holds the program itself */
+    arena_t own = program->arena; /* which holds the program itself */
     file_map_release(program->map);
     arena_release(&program->copies);
     arena_release(&own);

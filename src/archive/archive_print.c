@@ -3,7 +3,7 @@
 
 enum { EXPANDED_FILES = 4, EXPANDED_BYTES = 4 << 20 }; /* of elements: a multiple of the file's bytes, and some more */
 
-const char *archive_input_kind_name(archive_input_kind kind) {
+const char *archive_input_kind_name(archive_input_kind_t kind) {
     switch (kind) {
     case ARCHIVE_INPUT_USER: return "user";
     case ARCHIVE_INPUT_CONSTANT: return "constant";
@@ -14,7 +14,7 @@ const char *archive_input_kind_name(archive_input_kind kind) {
     return "unknown";
 }
 
-const char *archive_output_kind_name(archive_output_kind kind) {
+const char *archive_output_kind_name(archive_output_kind_t kind) {
     switch (kind) {
     case OUTPUT_USER: return "user";
     case OUTPUT_BUFFER_MUTATION: return "buffer_mutation";
@@ -24,23 +24,23 @@ const char *archive_output_kind_name(archive_output_kind kind) {
     return "unknown";
 }
 
-const char *archive_memory_format_name(archive_memory_format format) {
+const char *archive_memory_format_name(archive_memory_format_t format) {
     static const char *const names[] = {"unknown", "contiguous", "channels_last", "channels_last_3d", "preserve"};
     return names[format];
 }
 
-const char *archive_layout_name(archive_layout layout) {
+const char *archive_layout_name(archive_layout_t layout) {
     static const char *const names[] = {"unknown",    "sparse_coo", "sparse_csr", "sparse_csc",
                                         "sparse_bsr", "sparse_bsc", "mkldnn",     "strided"};
     return names[layout];
 }
 
 /* Expanded tensors have more elements than their storages: beyond what a program saves, a file is not believed. */
-static insitu_status check_element_bytes(const archive_program *program, insitu_diag *diag) {
+static insitu_status check_element_bytes(const archive_program_t *program, insitu_diag *diag) {
     const size_t limit = program->map->size * EXPANDED_FILES + EXPANDED_BYTES;
     size_t total = 0;
     for (uint32_t i = 0; i < stored_tensor_count(program); i++) {
-        const archive_payload *payload = stored_tensor_of(program, i).payload;
+        const archive_payload_t *payload = stored_tensor_of(program, i).payload;
         size_t bytes = dtype_size(payload->dtype);
         bool fits = true;
         for (uint32_t dim = 0; dim < payload->rank; dim++)
@@ -53,7 +53,7 @@ static insitu_status check_element_bytes(const archive_program *program, insitu_
     return INSITU_OK;
 }
 
-insitu_status archive_print(const archive_program *program, const archive_print_options *options, text *out,
+insitu_status archive_print(const archive_program_t *program, const archive_print_options_t *options, text_t *out,
                             insitu_diag *diag) {
     if (options->hashes || options->values) TRY(check_element_bytes(program, diag));
     insitu_status status =

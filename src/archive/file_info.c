@@ -4,13 +4,13 @@
 
 enum { MAX_VERSION_TEXT = 64 };
 
-static insitu_status read_records(reader *reader, archive_about *about) {
-    archive_record *records;
+static insitu_status read_records(reader_t *reader, archive_about_t *about) {
+    archive_record_t *records;
     about->record_count = reader->zip.count;
     about->has_zip64 = reader->zip.has_zip64;
     TRY(arena_array(reader->arena, about->record_count, sizeof(*records), &records));
     for (uint32_t i = 0; i < about->record_count; i++) {
-        const zip_entry *entry = &reader->zip.entries[i];
+        const zip_entry_t *entry = &reader->zip.entries[i];
         records[i].position = (size_t)(entry->data - reader->program->map->data);
         records[i].size = entry->size;
         records[i].crc = entry->crc;
@@ -21,16 +21,16 @@ static insitu_status read_records(reader *reader, archive_about *about) {
 }
 
 /* Records of a few bytes that hold a version or the like. */
-static insitu_status read_versions(reader *reader, archive_about *about) {
+static insitu_status read_versions(reader_t *reader, archive_about_t *about) {
     static const char *const names[] = {"archive_version", ".data/version", "byteorder", "version",
                                         ".data/serialization_id"};
-    archive_fact *facts;
+    archive_fact_t *facts;
     TRY(arena_array(reader->arena, COUNT_OF(names), sizeof(*facts), &facts));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const zip_entry *entry;
+        const zip_entry_t *entry;
         TRY(reader_find(reader, names[i], &entry));
         if (!entry || entry->size > MAX_VERSION_TEXT) continue;
-        archive_fact *fact = &facts[about->version_count++];
+        archive_fact_t *fact = &facts[about->version_count++];
         size_t size = entry->size;
         while (size && (entry->data[size - 1] == '\n' || entry->data[size - 1] == ' ')) size--;
         fact->name = names[i];
@@ -40,9 +40,9 @@ static insitu_status read_versions(reader *reader, archive_about *about) {
     return INSITU_OK;
 }
 
-static insitu_status read_container(reader *reader, const char *model, archive_about *about) {
+static insitu_status read_container(reader_t *reader, const char *model, archive_about_t *about) {
     const char *name = "serialized_example_inputs.pt", *pickle;
-    const zip_entry *entry;
+    const zip_entry_t *entry;
     about->container = "flat";
     if (model) {
         TRY(arena_printf(&reader->scratch, &name, "data/sample_inputs/%s.pt", model));
@@ -55,14 +55,14 @@ static insitu_status read_container(reader *reader, const char *model, archive_a
     return INSITU_OK;
 }
 
-static insitu_status read_opsets(reader *reader, archive_about *about) {
-    json_cursor table, row;
-    archive_fact *facts;
+static insitu_status read_opsets(reader_t *reader, archive_about_t *about) {
+    json_cursor_t table, row;
+    archive_fact_t *facts;
     if (!json_optional(&reader->document, "opset_version", &table) || !json_is_object(table.value)) return INSITU_OK;
     TRY(json_members(&table, &about->opset_count));
     TRY(arena_array(reader->arena, about->opset_count, sizeof(*facts), &facts));
     void *iterator = NULL;
-    for (archive_fact *fact = facts; json_next(&table, &iterator, &row); fact++) {
+    for (archive_fact_t *fact = facts; json_next(&table, &iterator, &row); fact++) {
         TRY(reader_intern(reader, row.key, &fact->name));
         TRY(arena_printf(reader->arena, &fact->text, "%lld", (long long)json_integer_value(row.value)));
     }
@@ -70,8 +70,8 @@ static insitu_status read_opsets(reader *reader, archive_about *about) {
     return INSITU_OK;
 }
 
-static insitu_status read_modules(reader *reader, const json_cursor *graph_module, archive_about *about) {
-    json_cursor entries;
+static insitu_status read_modules(reader_t *reader, const json_cursor_t *graph_module, archive_about_t *about) {
+    json_cursor_t entries;
     const char **names;
     bool *signatures;
     uint32_t count;
@@ -80,7 +80,7 @@ static insitu_status read_modules(reader *reader, const json_cursor *graph_modul
     TRY(arena_array(reader->arena, count, sizeof(*names), &names));
     TRY(arena_array(reader->arena, count, sizeof(*signatures), &signatures));
     for (uint32_t i = 0; i < count; i++) {
-        json_cursor entry, member;
+        json_cursor_t entry, member;
         const char *fqn;
         json_item(&entries, i, &entry);
         TRY(json_member(&entry, "fqn", &member));
@@ -94,8 +94,8 @@ static insitu_status read_modules(reader *reader, const json_cursor *graph_modul
     return INSITU_OK;
 }
 
-static insitu_status read_metadata(reader *reader, const json_cursor *graph_module, archive_about *about) {
-    json_cursor table, row;
+static insitu_status read_metadata(reader_t *reader, const json_cursor_t *graph_module, archive_about_t *about) {
+    json_cursor_t table, row;
     const char **keys;
     if (!json_optional(graph_module, "metadata", &table) || !json_is_object(table.value)) return INSITU_OK;
     TRY(json_members(&table, &about->metadata_count));
@@ -106,8 +106,8 @@ static insitu_status read_metadata(reader *reader, const json_cursor *graph_modu
     return INSITU_OK;
 }
 
-insitu_status read_about(reader *reader, const char *model, archive_about *about) {
-    json_cursor member;
+insitu_status read_about(reader_t *reader, const char *model, archive_about_t *about) {
+    json_cursor_t member;
     TRY(read_records(reader, about));
     TRY(read_versions(reader, about));
     TRY(read_container(reader, model, about));

@@ -9,14 +9,14 @@
 enum { PATH_SIZE = 256, PATH_PARTS = 32 };
 
 /* "graph_module.graph.nodes[3].inputs[0]"; the beginning is left out where it is too long. */
-static void print_path(const json_cursor *at, char path[PATH_SIZE]) {
-    const json_cursor *parts[PATH_PARTS];
+static void print_path(const json_cursor_t *at, char path[PATH_SIZE]) {
+    const json_cursor_t *parts[PATH_PARTS];
     size_t count = 0, used = 0;
     for (; at->parent && count < PATH_PARTS; at = at->parent) parts[count++] = at;
     path[0] = 0;
     if (at->parent) used += (size_t)snprintf(path, PATH_SIZE, "...");
     while (count && used < PATH_SIZE - 1) {
-        const json_cursor *part = parts[--count];
+        const json_cursor_t *part = parts[--count];
         const char *dot = used && path[used - 1] != '.' ? "." : "";
         int written = part->key ? snprintf(path + used, PATH_SIZE - used, "%s%s", dot, part->key)
                                 : snprintf(path + used, PATH_SIZE - used, "[%zu]", part->index);
@@ -25,7 +25,7 @@ static void print_path(const json_cursor *at, char path[PATH_SIZE]) {
     }
 }
 
-insitu_status json_fail(const json_cursor *at, insitu_status code, const char *format, ...) {
+insitu_status json_fail(const json_cursor_t *at, insitu_status code, const char *format, ...) {
     char path[PATH_SIZE], sentence[INSITU_DIAG_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
@@ -50,7 +50,7 @@ static const char *type_name(const json_t *value) {
     return "nothing";
 }
 
-static insitu_status fail_type(const json_cursor *at, const char *expected) {
+static insitu_status fail_type(const json_cursor_t *at, const char *expected) {
     return json_fail(at, INSITU_FORMAT, "%s where %s was expected", type_name(at->value), expected);
 }
 
@@ -82,7 +82,7 @@ static bool next_bare_token(const char *text, size_t size, size_t *cursor, size_
 }
 
 /* The text with bare tokens in quotes. */
-static void quote_bare_tokens(const char *data, size_t size, text *out) {
+static void quote_bare_tokens(const char *data, size_t size, text_t *out) {
     size_t done = 0, cursor = 0, length;
     while (next_bare_token(data, size, &cursor, &length)) {
         text_add(out, data + done, cursor - done);
@@ -94,9 +94,10 @@ static void quote_bare_tokens(const char *data, size_t size, text *out) {
     text_add(out, data + done, size - done);
 }
 
-insitu_status json_read(const char *document, const void *data, size_t size, json_cursor *out_root, insitu_diag *diag) {
+insitu_status json_read(const char *document, const void *data, size_t size, json_cursor_t *out_root,
+                        insitu_diag *diag) {
     memset(out_root, 0, sizeof(*out_root));
-    text quoted;
+    text_t quoted;
     text_init(&quoted);
     const char *source = data;
     size_t cursor = 0, length;
@@ -119,35 +120,35 @@ insitu_status json_read(const char *document, const void *data, size_t size, jso
         FAIL(diag, INSITU_FORMAT, "%s is not valid JSON: %s at line %d, column %d", document, error.text, error.line,
              error.column);
     }
-    *out_root = (json_cursor){.value = value, .document = document, .diag = diag};
+    *out_root = (json_cursor_t){.value = value, .document = document, .diag = diag};
     return INSITU_OK;
 }
 
 /* ---- places ---- */
 
-static json_cursor child_of(const json_cursor *parent, const char *key, size_t index, json_t *value) {
-    return (json_cursor){.parent = parent,
-                         .key = key,
-                         .index = index,
-                         .value = value,
-                         .document = parent->document,
-                         .diag = parent->diag};
+static json_cursor_t child_of(const json_cursor_t *parent, const char *key, size_t index, json_t *value) {
+    return (json_cursor_t){.parent = parent,
+                           .key = key,
+                           .index = index,
+                           .value = value,
+                           .document = parent->document,
+                           .diag = parent->diag};
 }
 
-bool json_optional(const json_cursor *object, const char *key, json_cursor *out_member) {
+bool json_optional(const json_cursor_t *object, const char *key, json_cursor_t *out_member) {
     json_t *value = json_object_get(object->value, key);
     if (!value || json_is_null(value)) return false;
     *out_member = child_of(object, key, 0, value);
     return true;
 }
 
-insitu_status json_member(const json_cursor *object, const char *key, json_cursor *out_member) {
+insitu_status json_member(const json_cursor_t *object, const char *key, json_cursor_t *out_member) {
     if (!json_is_object(object->value)) return fail_type(object, "an object");
     if (!json_optional(object, key, out_member)) return json_fail(object, INSITU_FORMAT, "'%s' is missing", key);
     return INSITU_OK;
 }
 
-insitu_status json_count(const json_cursor *array, uint32_t *out_count) {
+insitu_status json_count(const json_cursor_t *array, uint32_t *out_count) {
     *out_count = 0;
     if (!json_is_array(array->value)) return fail_type(array, "an array");
     size_t count = json_array_size(array->value);
@@ -156,11 +157,11 @@ insitu_status json_count(const json_cursor *array, uint32_t *out_count) {
     return INSITU_OK;
 }
 
-void json_item(const json_cursor *array, uint32_t index, json_cursor *out_item) {
+void json_item(const json_cursor_t *array, uint32_t index, json_cursor_t *out_item) {
     *out_item = child_of(array, NULL, index, json_array_get(array->value, index));
 }
 
-insitu_status json_members(const json_cursor *object, uint32_t *out_count) {
+insitu_status json_members(const json_cursor_t *object, uint32_t *out_count) {
     *out_count = 0;
     if (!json_is_object(object->value)) return fail_type(object, "an object");
     size_t count = json_object_size(object->value);
@@ -169,14 +170,14 @@ insitu_status json_members(const json_cursor *object, uint32_t *out_count) {
     return INSITU_OK;
 }
 
-bool json_next(const json_cursor *object, void **iterator, json_cursor *out_member) {
+bool json_next(const json_cursor_t *object, void **iterator, json_cursor_t *out_member) {
     *iterator = *iterator ? json_object_iter_next(object->value, *iterator) : json_object_iter(object->value);
     if (!*iterator) return false;
     *out_member = child_of(object, json_object_iter_key(*iterator), 0, json_object_iter_value(*iterator));
     return true;
 }
 
-insitu_status json_union(const json_cursor *object, json_cursor *out_member) {
+insitu_status json_union(const json_cursor_t *object, json_cursor_t *out_member) {
     if (!json_is_object(object->value)) return fail_type(object, "an object with one member");
     if (json_object_size(object->value) != 1)
         return json_fail(object, INSITU_FORMAT, "an object with %zu members where one was expected",
@@ -188,21 +189,21 @@ insitu_status json_union(const json_cursor *object, json_cursor *out_member) {
 
 /* ---- leaves ---- */
 
-insitu_status json_int(const json_cursor *at, int64_t *out) {
+insitu_status json_int(const json_cursor_t *at, int64_t *out) {
     *out = 0;
     if (!json_is_integer(at->value)) return fail_type(at, "an integer");
     *out = json_integer_value(at->value);
     return INSITU_OK;
 }
 
-insitu_status json_bool(const json_cursor *at, bool *out) {
+insitu_status json_bool(const json_cursor_t *at, bool *out) {
     *out = false;
     if (!json_is_boolean(at->value)) return fail_type(at, "a boolean");
     *out = json_is_true(at->value);
     return INSITU_OK;
 }
 
-insitu_status json_float(const json_cursor *at, double *out) {
+insitu_status json_float(const json_cursor_t *at, double *out) {
     *out = 0;
     if (json_is_number(at->value)) {
         *out = json_number_value(at->value);
@@ -221,7 +222,7 @@ insitu_status json_float(const json_cursor *at, double *out) {
     return INSITU_OK;
 }
 
-insitu_status json_text(const json_cursor *at, const char **out) {
+insitu_status json_text(const json_cursor_t *at, const char **out) {
     *out = "";
     if (!json_is_string(at->value)) return fail_type(at, "a string");
     *out = json_string_value(at->value);

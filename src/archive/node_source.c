@@ -9,10 +9,10 @@ typedef struct frame {
     size_t path_size;
     const char *line;
     size_t line_size;
-} frame;
+} frame_t;
 
 /* The next frame at or after *cursor; false if there is none. */
-static bool next_frame(const char **cursor, frame *out) {
+static bool next_frame(const char **cursor, frame_t *out) {
     static const char start[] = "File \"", middle[] = "\", line ";
     for (const char *at; (at = strstr(*cursor, start));) {
         *cursor = out->path = at + sizeof(start) - 1;
@@ -26,17 +26,17 @@ static bool next_frame(const char **cursor, frame *out) {
     return false;
 }
 
-static bool path_holds(const frame *frame, const char *part) {
+static bool path_holds(const frame_t *frame, const char *part) {
     return memmem(frame->path, frame->path_size, part, strlen(part)) != NULL;
 }
 
 /* PyTorch's own files say little about the model. */
-static bool is_users(const frame *frame) {
+static bool is_users(const frame_t *frame) {
     return !path_holds(frame, "-packages/torch/") && strncmp(frame->path, "torch/", 6) != 0;
 }
 
-static insitu_status read_stack_trace(reader *reader, const char *trace, archive_node *node) {
-    frame innermost = {0}, current;
+static insitu_status read_stack_trace(reader_t *reader, const char *trace, archive_node_t *node) {
+    frame_t innermost = {0}, current;
     bool found_users = false;
     for (const char *cursor = trace; next_frame(&cursor, &current);) {
         if (path_holds(&current, "<")) continue; /* generated code: <eval_with_key>.1 */
@@ -54,7 +54,7 @@ static insitu_status read_stack_trace(reader *reader, const char *trace, archive
                         innermost.line);
 }
 
-static insitu_status read_module_stack(reader *reader, const char *stack, archive_node *node) {
+static insitu_status read_module_stack(reader_t *reader, const char *stack, archive_node_t *node) {
     const char *last = strrchr(stack, ';');
     last = last ? last + 1 : stack;
     const char *first_comma = strchr(last, ',');
@@ -65,8 +65,8 @@ static insitu_status read_module_stack(reader *reader, const char *stack, archiv
     return reader_intern(reader, fqn, &node->module);
 }
 
-insitu_status read_node_source(reader *reader, const json_cursor *metadata, archive_node *node) {
-    json_cursor member;
+insitu_status read_node_source(reader_t *reader, const json_cursor_t *metadata, archive_node_t *node) {
+    json_cursor_t member;
     if (json_optional(metadata, "stack_trace", &member) && json_is_string(member.value))
         TRY(read_stack_trace(reader, json_string_value(member.value), node));
     if (json_optional(metadata, "nn_module_stack", &member) && json_is_string(member.value))

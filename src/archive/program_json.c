@@ -5,25 +5,25 @@
 #include <inttypes.h>
 
 typedef struct printer {
-    const archive_graph *graph;
-    text *out;
-} printer;
+    const archive_graph_t *graph;
+    text_t *out;
+} printer_t;
 
-static void print_graph(const archive_graph *graph, text *out);
+static void print_graph(const archive_graph_t *graph, text_t *out);
 
-static void print_key(text *out, const char *key) {
+static void print_key(text_t *out, const char *key) {
     json_print_string(out, key);
     text_add(out, ":", 1);
 }
 
-static void print_member(text *out, const char *key, const char *string) {
+static void print_member(text_t *out, const char *key, const char *string) {
     print_key(out, key);
     json_print_string(out, string);
 }
 
 static const char *truth_text(bool truth) { return truth ? "true" : "false"; }
 
-static void print_strings(text *out, const char *const *strings, uint32_t count) {
+static void print_strings(text_t *out, const char *const *strings, uint32_t count) {
     text_add(out, "[", 1);
     for (uint32_t i = 0; i < count; i++) {
         if (i) text_add(out, ",", 1);
@@ -34,7 +34,7 @@ static void print_strings(text *out, const char *const *strings, uint32_t count)
 
 /* ---- values ---- */
 
-static void print_number(text *out, const sym_value *value) {
+static void print_number(text_t *out, const sym_value_t *value) {
     switch (value->kind) {
     case SYM_KIND_INT: text_printf(out, "%" PRId64, value->i); break;
     case SYM_KIND_FLOAT: json_print_double(out, value->f, 17); break;
@@ -42,7 +42,7 @@ static void print_number(text *out, const sym_value *value) {
     }
 }
 
-static void print_sym(text *out, const archive_sym *sym) {
+static void print_sym(text_t *out, const archive_sym_t *sym) {
     if (!sym->expression) {
         print_number(out, &sym->value);
         return;
@@ -57,7 +57,7 @@ static void print_sym(text *out, const archive_sym *sym) {
     text_add(out, "}", 1);
 }
 
-static void print_syms(text *out, const char *key, const archive_sym *syms, uint32_t count) {
+static void print_syms(text_t *out, const char *key, const archive_sym_t *syms, uint32_t count) {
     text_printf(out, ",\"%s\":[", key);
     for (uint32_t i = 0; i < count; i++) {
         if (i) text_add(out, ",", 1);
@@ -66,8 +66,8 @@ static void print_syms(text *out, const char *key, const archive_sym *syms, uint
     text_add(out, "]", 1);
 }
 
-static void print_device(text *out, const archive_device *device) {
-    text name;
+static void print_device(text_t *out, const archive_device_t *device) {
+    text_t name;
     text_init(&name);
     text_printf(&name, device->index < 0 ? "%s" : "%s:%d", device->type, (int)device->index);
     out->failed |= name.failed;
@@ -75,7 +75,7 @@ static void print_device(text *out, const archive_device *device) {
     text_release(&name);
 }
 
-static void print_tensor_meta(text *out, const archive_tensor_meta *meta) {
+static void print_tensor_meta(text_t *out, const archive_tensor_meta_t *meta) {
     text_printf(out, "{\"dtype\":\"%s\"", dtype_name(meta->dtype));
     print_syms(out, "sizes", meta->sizes, meta->rank);
     print_syms(out, "strides", meta->strides, meta->rank);
@@ -86,7 +86,7 @@ static void print_tensor_meta(text *out, const archive_tensor_meta *meta) {
     text_printf(out, ",\"requires_grad\":%s}", truth_text(meta->requires_grad));
 }
 
-static void print_value(text *out, const archive_value *value) {
+static void print_value(text_t *out, const archive_value_t *value) {
     static const char *const kinds[] = {"int", "float", "bool"};
     print_key(out, value->name);
     switch (value->kind) {
@@ -108,16 +108,16 @@ static void print_value(text *out, const archive_value *value) {
 
 /* ---- arguments ---- */
 
-static void print_argument(const printer *printer, const archive_argument *argument);
+static void print_argument(const printer_t *printer, const archive_argument_t *argument);
 
-static void print_name(const printer *printer, uint32_t value) {
+static void print_name(const printer_t *printer, uint32_t value) {
     if (value == NONE)
         text_printf(printer->out, "null");
     else
         json_print_string(printer->out, printer->graph->values[value].name);
 }
 
-static void print_operand(const printer *printer, const archive_number *number) {
+static void print_operand(const printer_t *printer, const archive_number_t *number) {
     if (number->value == NONE) {
         print_number(printer->out, &number->literal);
         return;
@@ -128,8 +128,8 @@ static void print_operand(const printer *printer, const archive_number *number) 
 }
 
 /* The items of a list, without the union's key. */
-static void print_items(const printer *printer, const archive_argument *argument) {
-    text *out = printer->out;
+static void print_items(const printer_t *printer, const archive_argument_t *argument) {
+    text_t *out = printer->out;
     text_add(out, "[", 1);
     for (uint32_t i = 0; i < argument->count; i++) {
         if (i) text_add(out, ",", 1);
@@ -144,7 +144,7 @@ static void print_items(const printer *printer, const archive_argument *argument
     text_add(out, "]", 1);
 }
 
-static void print_object(const printer *printer, const archive_argument *argument) {
+static void print_object(const printer_t *printer, const archive_argument_t *argument) {
     text_printf(printer->out, "{\"value\":");
     print_name(printer, argument->value);
     text_add(printer->out, ",", 1);
@@ -152,7 +152,7 @@ static void print_object(const printer *printer, const archive_argument *argumen
     text_add(printer->out, "}", 1);
 }
 
-static void print_subgraph(const printer *printer, const archive_argument *argument) {
+static void print_subgraph(const printer_t *printer, const archive_argument_t *argument) {
     text_add(printer->out, "{", 1);
     print_member(printer->out, "name", argument->string);
     text_printf(printer->out, ",\"graph\":");
@@ -160,7 +160,7 @@ static void print_subgraph(const printer *printer, const archive_argument *argum
     text_add(printer->out, "}", 1);
 }
 
-static void print_map(const printer *printer, const archive_argument *argument) {
+static void print_map(const printer_t *printer, const archive_argument_t *argument) {
     text_add(printer->out, "{", 1);
     for (uint32_t i = 0; i < argument->count; i++) {
         if (i) text_add(printer->out, ",", 1);
@@ -170,7 +170,7 @@ static void print_map(const printer *printer, const archive_argument *argument) 
     text_add(printer->out, "}", 1);
 }
 
-static const char *argument_key(archive_argument_kind kind) {
+static const char *argument_key(archive_argument_kind_t kind) {
     static const char *const keys[] = {
         [ARGUMENT_NONE] = "none",
         [ARGUMENT_TENSOR] = "tensor",
@@ -199,8 +199,8 @@ static const char *argument_key(archive_argument_kind kind) {
     return keys[kind];
 }
 
-static void print_content(const printer *printer, const archive_argument *argument) {
-    text *out = printer->out;
+static void print_content(const printer_t *printer, const archive_argument_t *argument) {
+    text_t *out = printer->out;
     switch (argument->kind) {
     case ARGUMENT_NONE: text_printf(out, "null"); break;
     case ARGUMENT_TENSOR: print_name(printer, argument->value); break;
@@ -235,14 +235,14 @@ static void print_content(const printer *printer, const archive_argument *argume
 }
 
 /* A union of one member: {"tensor": "x"}, {"ints": [1, {"value": "sym_size"}]}. */
-static void print_argument(const printer *printer, const archive_argument *argument) {
+static void print_argument(const printer_t *printer, const archive_argument_t *argument) {
     text_add(printer->out, "{", 1);
     print_key(printer->out, argument_key(argument->kind));
     print_content(printer, argument);
     text_add(printer->out, "}", 1);
 }
 
-static void print_arguments(const printer *printer, const char *key, const archive_argument *arguments,
+static void print_arguments(const printer_t *printer, const char *key, const archive_argument_t *arguments,
                             uint32_t count) {
     print_key(printer->out, key);
     text_add(printer->out, "[", 1);
@@ -255,8 +255,8 @@ static void print_arguments(const printer *printer, const char *key, const archi
 
 /* ---- graphs ---- */
 
-static void print_node(const printer *printer, const archive_node *node) {
-    text *out = printer->out;
+static void print_node(const printer_t *printer, const archive_node_t *node) {
+    text_t *out = printer->out;
     text_add(out, "{", 1);
     print_member(out, "name", node->name);
     text_add(out, ",", 1);
@@ -279,8 +279,8 @@ static void print_node(const printer *printer, const archive_node *node) {
     text_add(out, "}", 1);
 }
 
-static void print_graph(const archive_graph *graph, text *out) {
-    printer printer = {.graph = graph, .out = out};
+static void print_graph(const archive_graph_t *graph, text_t *out) {
+    printer_t printer = {.graph = graph, .out = out};
     text_add(out, "{", 1);
     print_arguments(&printer, "inputs", graph->inputs, graph->input_count);
     text_printf(out, ",\n\"values\":{");
@@ -300,7 +300,7 @@ static void print_graph(const archive_graph *graph, text *out) {
 
 /* ---- around the graph ---- */
 
-static void print_facts(text *out, const char *key, const archive_fact *facts, uint32_t count) {
+static void print_facts(text_t *out, const char *key, const archive_fact_t *facts, uint32_t count) {
     print_key(out, key);
     text_add(out, "{", 1);
     for (uint32_t i = 0; i < count; i++) {
@@ -310,15 +310,15 @@ static void print_facts(text *out, const char *key, const archive_fact *facts, u
     text_printf(out, "},\n");
 }
 
-static void print_record(text *out, const archive_record *record) {
+static void print_record(text_t *out, const archive_record_t *record) {
     text_add(out, "{", 1);
     print_member(out, "name", record->name);
     text_printf(out, ",\"position\":%zu,\"size\":%zu,\"crc32\":\"%08" PRIx32 "\"}", record->position, record->size,
                 record->crc);
 }
 
-static void print_file(const archive_program *program, text *out) {
-    const archive_about *about = program->about;
+static void print_file(const archive_program_t *program, text_t *out) {
+    const archive_about_t *about = program->about;
     text_printf(out, "\"file_size\":%zu,\"container\":\"%s\",", program->map->size, about->container);
     print_member(out, "root", about->root);
     text_printf(out, ",\"zip64\":%s,\n\"records\":[", truth_text(about->has_zip64));
@@ -336,17 +336,17 @@ static void print_file(const archive_program *program, text *out) {
     print_facts(out, "opset_version", about->opsets, about->opset_count);
 }
 
-static void print_bound(text *out, int64_t bound, int64_t unbounded) {
+static void print_bound(text_t *out, int64_t bound, int64_t unbounded) {
     if (bound == unbounded)
         text_printf(out, "null");
     else
         text_printf(out, "%" PRId64, bound);
 }
 
-static void print_ranges(const archive_program *program, text *out) {
+static void print_ranges(const archive_program_t *program, text_t *out) {
     text_printf(out, "\"ranges\":{");
     for (uint32_t i = 0; i < program->range_count; i++) {
-        const archive_range *range = &program->ranges[i];
+        const archive_range_t *range = &program->ranges[i];
         if (i) text_add(out, ",", 1);
         print_key(out, range->expression);
         text_add(out, "[", 1);
@@ -360,12 +360,12 @@ static void print_ranges(const archive_program *program, text *out) {
     text_printf(out, ",\n");
 }
 
-static void print_signature(const archive_program *program, text *out) {
-    const archive_graph *graph = program->graph;
-    printer printer = {.graph = graph, .out = out};
+static void print_signature(const archive_program_t *program, text_t *out) {
+    const archive_graph_t *graph = program->graph;
+    printer_t printer = {.graph = graph, .out = out};
     text_printf(out, "\"inputs\":[");
     for (uint32_t i = 0; i < graph->input_count; i++) {
-        const archive_input *input = &program->inputs[i];
+        const archive_input_t *input = &program->inputs[i];
         text_printf(out, i ? ",\n{" : "\n{");
         print_member(out, "kind", archive_input_kind_name(input->kind));
         text_add(out, ",", 1);
@@ -396,8 +396,8 @@ static void print_signature(const archive_program *program, text *out) {
 }
 
 /* The specs are JSON already, and were parsed when the file was opened. */
-static void print_call(const archive_program *program, text *out) {
-    const archive_about *about = program->about;
+static void print_call(const archive_program_t *program, text_t *out) {
+    const archive_about_t *about = program->about;
     text_printf(out, "\"in_spec\":%s,\n\"out_spec\":%s,\n\"forward_arg_names\":", program->in_spec, program->out_spec);
     if (program->forward_arg_names)
         print_strings(out, program->forward_arg_names, program->forward_arg_name_count);
@@ -416,14 +416,15 @@ static void print_call(const archive_program *program, text *out) {
 
 /* ---- stored tensors ---- */
 
-static void print_dims(text *out, const char *key, const int64_t *dims, uint32_t count) {
+static void print_dims(text_t *out, const char *key, const int64_t *dims, uint32_t count) {
     text_printf(out, ",\"%s\":[", key);
     for (uint32_t i = 0; i < count; i++) text_printf(out, i ? ",%" PRId64 : "%" PRId64, dims[i]);
     text_add(out, "]", 1);
 }
 
-static insitu_status print_readable(const stored_tensor *tensor, const archive_print_options *options, text *out) {
-    const archive_payload *payload = tensor->payload;
+static insitu_status print_readable(const stored_tensor_t *tensor, const archive_print_options_t *options,
+                                    text_t *out) {
+    const archive_payload_t *payload = tensor->payload;
     uint64_t hash;
     text_printf(out, ",\"dtype\":\"%s\"", dtype_name(payload->dtype));
     print_dims(out, "sizes", payload->sizes, payload->rank);
@@ -446,12 +447,12 @@ static insitu_status print_readable(const stored_tensor *tensor, const archive_p
     return INSITU_OK;
 }
 
-static insitu_status print_stored(const archive_program *program, bool constants, const archive_print_options *options,
-                                  text *out) {
+static insitu_status print_stored(const archive_program_t *program, bool constants,
+                                  const archive_print_options_t *options, text_t *out) {
     bool first = true;
     text_printf(out, constants ? "\"constants\":[" : "\"weights\":[");
     for (uint32_t i = 0; i < stored_tensor_count(program); i++) {
-        const stored_tensor tensor = stored_tensor_of(program, i);
+        const stored_tensor_t tensor = stored_tensor_of(program, i);
         if (tensor.payload->is_constant != constants) continue;
         text_printf(out, first ? "\n{" : ",\n{");
         first = false;
@@ -468,8 +469,9 @@ static insitu_status print_stored(const archive_program *program, bool constants
     return INSITU_OK;
 }
 
-insitu_status print_program_json(const archive_program *program, const archive_print_options *options, text *out) {
-    const archive_about *about = program->about;
+insitu_status print_program_json(const archive_program_t *program, const archive_print_options_t *options,
+                                 text_t *out) {
+    const archive_about_t *about = program->about;
     text_add(out, "{", 1);
     print_file(program, out);
     print_ranges(program, out);

@@ -5,19 +5,19 @@
 #include <inttypes.h>
 
 typedef struct printer {
-    const archive_graph *graph;
-    sym_pool *pool; /* for expressions */
-    text *out;
+    const archive_graph_t *graph;
+    sym_pool_t *pool; /* for expressions */
+    text_t *out;
     uint32_t indent;
-} printer;
+} printer_t;
 
-static void print_graph(const printer *printer);
+static void print_graph(const printer_t *printer);
 
-static void begin_line(const printer *printer) { text_printf(printer->out, "%*s", (int)(2 * printer->indent), ""); }
+static void begin_line(const printer_t *printer) { text_printf(printer->out, "%*s", (int)(2 * printer->indent), ""); }
 
 /* ---- values ---- */
 
-static void print_name(const printer *printer, uint32_t value) {
+static void print_name(const printer_t *printer, uint32_t value) {
     if (value == NONE) {
         text_printf(printer->out, "none");
         return;
@@ -27,12 +27,12 @@ static void print_name(const printer *printer, uint32_t value) {
 }
 
 /* "%x: f32[2]" */
-static void print_definition(const printer *printer, uint32_t id) {
+static void print_definition(const printer_t *printer, uint32_t id) {
     static const char *const kinds[] = {"int(", "float(", "bool("};
-    text *out = printer->out;
+    text_t *out = printer->out;
     print_name(printer, id);
     if (id == NONE) return;
-    const archive_value *value = &printer->graph->values[id];
+    const archive_value_t *value = &printer->graph->values[id];
     text_add(out, ": ", 2);
     switch (value->kind) {
     case ARCHIVE_TENSOR: print_tensor_text(printer->pool, &value->tensor, out); break;
@@ -53,17 +53,17 @@ static void print_definition(const printer *printer, uint32_t id) {
 
 /* ---- arguments ---- */
 
-static void print_argument(const printer *printer, const archive_argument *argument);
+static void print_argument(const printer_t *printer, const archive_argument_t *argument);
 
-static void print_operand(const printer *printer, const archive_number *number) {
+static void print_operand(const printer_t *printer, const archive_number_t *number) {
     if (number->value == NONE)
         print_number_text(&number->literal, printer->out);
     else
         print_name(printer, number->value);
 }
 
-static void print_list(const printer *printer, const archive_argument *argument) {
-    text *out = printer->out;
+static void print_list(const printer_t *printer, const archive_argument_t *argument) {
+    text_t *out = printer->out;
     text_add(out, "[", 1);
     for (uint32_t i = 0; i < argument->count; i++) {
         if (i) text_add(out, ", ", 2);
@@ -80,7 +80,7 @@ static void print_list(const printer *printer, const archive_argument *argument)
     text_add(out, "]", 1);
 }
 
-static void print_map(const printer *printer, const archive_argument *argument) {
+static void print_map(const printer_t *printer, const archive_argument_t *argument) {
     text_add(printer->out, "{", 1);
     for (uint32_t i = 0; i < argument->count; i++) {
         if (i) text_add(printer->out, ", ", 2);
@@ -91,8 +91,8 @@ static void print_map(const printer *printer, const archive_argument *argument) 
     text_add(printer->out, "}", 1);
 }
 
-static void print_argument(const printer *printer, const archive_argument *argument) {
-    text *out = printer->out;
+static void print_argument(const printer_t *printer, const archive_argument_t *argument) {
+    text_t *out = printer->out;
     switch (argument->kind) {
     case ARGUMENT_NONE: text_printf(out, "none"); break;
     case ARGUMENT_TENSOR:
@@ -139,7 +139,7 @@ static void print_argument(const printer *printer, const archive_argument *argum
 /* ---- graphs ---- */
 
 /* What an input or a node defines, or the constant that stands in its place. */
-static void print_definitions(const printer *printer, const archive_argument *argument) {
+static void print_definitions(const printer_t *printer, const archive_argument_t *argument) {
     bool is_number =
         argument->kind == ARGUMENT_INT || argument->kind == ARGUMENT_FLOAT || argument->kind == ARGUMENT_BOOL;
     if (argument->kind == ARGUMENT_TENSOR || argument->kind == ARGUMENT_OBJECT) {
@@ -158,11 +158,11 @@ static void print_definitions(const printer *printer, const archive_argument *ar
     }
 }
 
-static void print_inputs(const printer *printer, const archive_node *node) {
-    text *out = printer->out;
+static void print_inputs(const printer_t *printer, const archive_node_t *node) {
+    text_t *out = printer->out;
     bool in_keywords = false;
     for (uint32_t i = 0; i < node->input_count; i++) {
-        const archive_named_argument *input = &node->inputs[i];
+        const archive_named_argument_t *input = &node->inputs[i];
         if (i) text_add(out, ", ", 2);
         if (input->is_keyword && !in_keywords) text_add(out, "*, ", 3);
         in_keywords |= input->is_keyword;
@@ -174,8 +174,8 @@ static void print_inputs(const printer *printer, const archive_node *node) {
     }
 }
 
-static void print_subgraph(const printer *outer, const archive_argument *argument) {
-    printer inner = *outer;
+static void print_subgraph(const printer_t *outer, const archive_argument_t *argument) {
+    printer_t inner = *outer;
     inner.graph = argument->graph;
     inner.indent = outer->indent + 2;
     begin_line(outer);
@@ -199,8 +199,8 @@ static void print_subgraph(const printer *outer, const archive_argument *argumen
     text_printf(inner.out, "\n");
 }
 
-static void print_node(const printer *printer, const archive_node *node, uint32_t number) {
-    text *out = printer->out;
+static void print_node(const printer_t *printer, const archive_node_t *node, uint32_t number) {
+    text_t *out = printer->out;
     begin_line(printer);
     text_printf(out, "%u ", number);
     for (uint32_t i = 0; i < node->output_count; i++) {
@@ -222,13 +222,13 @@ static void print_node(const printer *printer, const archive_node *node, uint32_
         if (node->inputs[i].argument.kind == ARGUMENT_GRAPH) print_subgraph(printer, &node->inputs[i].argument);
 }
 
-static void print_graph(const printer *printer) {
+static void print_graph(const printer_t *printer) {
     for (uint32_t i = 0; i < printer->graph->node_count; i++) print_node(printer, &printer->graph->nodes[i], i);
 }
 
 /* ---- around the graph ---- */
 
-static void print_names(text *out, const char *title, const char *const *names, uint32_t count) {
+static void print_names(text_t *out, const char *title, const char *const *names, uint32_t count) {
     if (!count) return;
     text_printf(out, "%s", title);
     for (uint32_t i = 0; i < count; i++) {
@@ -238,7 +238,7 @@ static void print_names(text *out, const char *title, const char *const *names, 
     text_add(out, "\n", 1);
 }
 
-static void print_facts(text *out, const char *title, const archive_fact *facts, uint32_t count) {
+static void print_facts(text_t *out, const char *title, const archive_fact_t *facts, uint32_t count) {
     if (!count) return;
     text_printf(out, "%s", title);
     for (uint32_t i = 0; i < count; i++) {
@@ -250,8 +250,8 @@ static void print_facts(text *out, const char *title, const archive_fact *facts,
     text_add(out, "\n", 1);
 }
 
-static void print_file(const archive_program *program, text *out) {
-    const archive_about *about = program->about;
+static void print_file(const archive_program_t *program, text_t *out) {
+    const archive_about_t *about = program->about;
     text_printf(out, "file of %zu bytes, %s container, root ", program->map->size, about->container);
     text_quoted(out, about->root);
     text_printf(out, ", %u records%s\n", about->record_count, about->has_zip64 ? ", zip64" : "");
@@ -262,7 +262,7 @@ static void print_file(const archive_program *program, text *out) {
     print_names(out, "verifiers", about->verifiers, about->verifier_count);
     print_facts(out, "opset", about->opsets, about->opset_count);
     for (uint32_t i = 0; i < about->record_count; i++) {
-        const archive_record *record = &about->records[i];
+        const archive_record_t *record = &about->records[i];
         if (!strstr(record->name, "/extra/") && strncmp(record->name, "extra_files/", 12) != 0) continue;
         text_printf(out, "extra file ");
         text_quoted(out, record->name);
@@ -270,10 +270,10 @@ static void print_file(const archive_program *program, text *out) {
     }
 }
 
-static void print_conditions(const archive_program *program, text *out) {
+static void print_conditions(const archive_program_t *program, text_t *out) {
     if (program->range_count) text_printf(out, "ranges\n");
     for (uint32_t i = 0; i < program->range_count; i++) {
-        const archive_range *range = &program->ranges[i];
+        const archive_range_t *range = &program->ranges[i];
         text_printf(out, "  ");
         print_plain(out, range->expression);
         if (range->min != INT64_MIN) text_printf(out, " from %" PRId64, range->min);
@@ -288,11 +288,11 @@ static void print_conditions(const archive_program *program, text *out) {
     }
 }
 
-static void print_signature(const printer *printer, const archive_program *program) {
-    text *out = printer->out;
+static void print_signature(const printer_t *printer, const archive_program_t *program) {
+    text_t *out = printer->out;
     text_printf(out, "inputs\n");
     for (uint32_t i = 0; i < program->graph->input_count; i++) {
-        const archive_input *input = &program->inputs[i];
+        const archive_input_t *input = &program->inputs[i];
         text_printf(out, "  %u ", i);
         if (input->value == NONE) {
             print_plain(out, input->name[0] ? input->name : "unnamed");
@@ -309,7 +309,7 @@ static void print_signature(const printer *printer, const archive_program *progr
     }
     text_printf(out, "outputs\n");
     for (uint32_t i = 0; i < program->graph->output_count; i++) {
-        const archive_output *output = &program->outputs[i];
+        const archive_output_t *output = &program->outputs[i];
         text_printf(out, "  %u ", i);
         print_definitions(printer, &program->graph->outputs[i]);
         text_printf(out, ", %s", archive_output_kind_name(output->kind));
@@ -321,8 +321,8 @@ static void print_signature(const printer *printer, const archive_program *progr
     }
 }
 
-static void print_call(const archive_program *program, text *out) {
-    const archive_about *about = program->about;
+static void print_call(const archive_program_t *program, text_t *out) {
+    const archive_about_t *about = program->about;
     text_printf(out, "in_spec ");
     print_spec_text(program->in_spec, out);
     text_printf(out, "\nout_spec ");
@@ -341,8 +341,8 @@ static void print_call(const archive_program *program, text *out) {
 
 /* ---- stored tensors ---- */
 
-static insitu_status print_stored_tensor(const printer *printer, const stored_tensor *tensor, bool with_hash) {
-    text *out = printer->out;
+static insitu_status print_stored_tensor(const printer_t *printer, const stored_tensor_t *tensor, bool with_hash) {
+    text_t *out = printer->out;
     uint64_t hash;
     text_printf(out, "  ");
     print_plain(out, tensor->payload->fqn);
@@ -368,20 +368,20 @@ static insitu_status print_stored_tensor(const printer *printer, const stored_te
     return INSITU_OK;
 }
 
-static insitu_status print_stored(const printer *printer, const archive_program *program, bool constants,
+static insitu_status print_stored(const printer_t *printer, const archive_program_t *program, bool constants,
                                   bool with_hashes) {
     uint32_t count = stored_tensor_count(program), found = 0;
     for (uint32_t i = 0; i < count; i++) found += stored_tensor_of(program, i).payload->is_constant == constants;
     text_printf(printer->out, "%s, %u\n", constants ? "constants" : "weights", found);
     for (uint32_t i = 0; i < count; i++) {
-        const stored_tensor tensor = stored_tensor_of(program, i);
+        const stored_tensor_t tensor = stored_tensor_of(program, i);
         if (tensor.payload->is_constant == constants) TRY(print_stored_tensor(printer, &tensor, with_hashes));
     }
     return INSITU_OK;
 }
 
-static insitu_status print_all(const printer *printer, const archive_program *program, bool with_hashes) {
-    text *out = printer->out;
+static insitu_status print_all(const printer_t *printer, const archive_program_t *program, bool with_hashes) {
+    text_t *out = printer->out;
     print_file(program, out);
     print_conditions(program, out);
     print_signature(printer, program);
@@ -391,17 +391,18 @@ static insitu_status print_all(const printer *printer, const archive_program *pr
     TRY(print_stored(printer, program, false, with_hashes));
     TRY(print_stored(printer, program, true, with_hashes));
     if (program->about->example_inputs == NONE) return INSITU_OK;
-    const archive_record *record = &program->about->records[program->about->example_inputs];
+    const archive_record_t *record = &program->about->records[program->about->example_inputs];
     text_printf(out, "example inputs in ");
     text_quoted(out, record->name);
     text_printf(out, " at %zu, %zu bytes\n", record->position, record->size);
     return INSITU_OK;
 }
 
-insitu_status print_program_text(const archive_program *program, const archive_print_options *options, text *out) {
-    sym_pool pool;
+insitu_status print_program_text(const archive_program_t *program, const archive_print_options_t *options,
+                                 text_t *out) {
+    sym_pool_t pool;
     TRY(program_pool_init(&pool, program));
-    printer printer = {.graph = program->graph, .pool = &pool, .out = out, .indent = 1};
+    printer_t printer = {.graph = program->graph, .pool = &pool, .out = out, .indent = 1};
     insitu_status status = print_all(&printer, program, options->hashes);
     sym_pool_release(&pool);
     return status;

@@ -5,37 +5,37 @@
 #include "archive/archive_int.h"
 
 typedef struct leaf_list {
-    reader *reader;
-    const json_cursor *tuple_fields; /* treespec_namedtuple_fields; NULL if absent */
-    const char **paths;              /* NULL items: a path that is not known */
+    reader_t *reader;
+    const json_cursor_t *tuple_fields; /* treespec_namedtuple_fields; NULL if absent */
+    const char **paths;                /* NULL items: a path that is not known */
     uint32_t count, capacity;
-} leaf_list;
+} leaf_list_t;
 
 /* ---- how the children of a node are called ---- */
-typedef enum child_style { CHILD_UNKNOWN, CHILD_INDEX, CHILD_KEY, CHILD_FIELD } child_style;
+typedef enum child_style { CHILD_UNKNOWN, CHILD_INDEX, CHILD_KEY, CHILD_FIELD } child_style_t;
 typedef struct child_names {
-    child_style style;
+    child_style_t style;
     json_t *document; /* owned; NULL if names belong to another */
     json_t *names;    /* array; of KEY and FIELD */
-} child_names;
+} child_names_t;
 
 /* Fields of a named tuple come from a table beside the graph; its context is the bare type name. */
-static child_names tuple_names(const leaf_list *leaves, const char *context) {
+static child_names_t tuple_names(const leaf_list_t *leaves, const char *context) {
     json_t *row = leaves->tuple_fields ? json_object_get(leaves->tuple_fields->value, context) : NULL;
     json_t *names = json_object_get(row, "field_names");
-    return (child_names){.style = names ? CHILD_FIELD : CHILD_UNKNOWN, .names = names};
+    return (child_names_t){.style = names ? CHILD_FIELD : CHILD_UNKNOWN, .names = names};
 }
 
-static child_names find_names(const leaf_list *leaves, const char *type, const json_cursor *context) {
+static child_names_t find_names(const leaf_list_t *leaves, const char *type, const json_cursor_t *context) {
     static const char *const sequences[] = {"builtins.tuple", "builtins.list", "collections.deque"};
     static const char *const mappings[] = {"builtins.dict", "collections.OrderedDict", "collections.defaultdict"};
     for (size_t i = 0; i < COUNT_OF(sequences); i++)
-        if (strcmp(type, sequences[i]) == 0) return (child_names){.style = CHILD_INDEX};
+        if (strcmp(type, sequences[i]) == 0) return (child_names_t){.style = CHILD_INDEX};
     const char *text = json_string_value(context->value);
-    if (!text) return (child_names){.style = CHILD_UNKNOWN};
+    if (!text) return (child_names_t){.style = CHILD_UNKNOWN};
     if (strcmp(type, "collections.namedtuple") == 0) return tuple_names(leaves, text);
     json_t *document = json_loads(text, JSON_DECODE_ANY, NULL);
-    child_names found = {.style = CHILD_UNKNOWN, .document = document};
+    child_names_t found = {.style = CHILD_UNKNOWN, .document = document};
     for (size_t i = 0; i < COUNT_OF(mappings); i++) {
         if (strcmp(type, mappings[i]) != 0) continue;
         json_t *inner = json_object_get(document, "dict_context"); /* of a defaultdict */
@@ -52,11 +52,11 @@ static child_names find_names(const leaf_list *leaves, const char *type, const j
 }
 
 /* The path of a child, NULL if it is not known. */
-static insitu_status child_path(const leaf_list *leaves, const child_names *names, const char *parent, uint32_t index,
-                                const char **out) {
+static insitu_status child_path(const leaf_list_t *leaves, const child_names_t *names, const char *parent,
+                                uint32_t index, const char **out) {
     *out = NULL;
     if (!parent) return INSITU_OK;
-    arena *scratch = &leaves->reader->scratch;
+    arena_t *scratch = &leaves->reader->scratch;
     const json_t *name = json_array_get(names->names, index);
     const char *string = json_string_value(name);
     switch (names->style) {
@@ -73,21 +73,21 @@ static insitu_status child_path(const leaf_list *leaves, const child_names *name
 
 /* ---- the walk ---- */
 
-static insitu_status add_leaf(leaf_list *leaves, const char *path) {
-    arena *scratch = &leaves->reader->scratch;
+static insitu_status add_leaf(leaf_list_t *leaves, const char *path) {
+    arena_t *scratch = &leaves->reader->scratch;
     TRY(arena_grow(scratch, &leaves->paths, &leaves->capacity, (size_t)leaves->count + 1, sizeof(*leaves->paths)));
     leaves->paths[leaves->count++] = path;
     return INSITU_OK;
 }
 
-static insitu_status add_leaves(leaf_list *leaves, const json_cursor *node, const char *path);
+static insitu_status add_leaves(leaf_list_t *leaves, const json_cursor_t *node, const char *path);
 
-static insitu_status add_children(leaf_list *leaves, const json_cursor *children, const child_names *names,
+static insitu_status add_children(leaf_list_t *leaves, const json_cursor_t *children, const child_names_t *names,
                                   const char *path) {
     uint32_t count;
     TRY(json_count(children, &count));
     for (uint32_t i = 0; i < count; i++) {
-        json_cursor child;
+        json_cursor_t child;
         const char *child_text;
         json_item(children, i, &child);
         TRY(child_path(leaves, names, path, i, &child_text));
@@ -96,8 +96,8 @@ static insitu_status add_children(leaf_list *leaves, const json_cursor *children
     return INSITU_OK;
 }
 
-static insitu_status add_leaves(leaf_list *leaves, const json_cursor *node, const char *path) {
-    json_cursor type, children, context = {0};
+static insitu_status add_leaves(leaf_list_t *leaves, const json_cursor_t *node, const char *path) {
+    json_cursor_t type, children, context = {0};
     const char *type_text;
     if (json_is_object(node->value) && !json_optional(node, "type", &type)) return add_leaf(leaves, path);
     TRY(json_member(node, "type", &type));
@@ -105,7 +105,7 @@ static insitu_status add_leaves(leaf_list *leaves, const json_cursor *node, cons
     TRY(json_member(node, "children_spec", &children));
     TRY(reader_enter(leaves->reader, node));
     (void)json_optional(node, "context", &context);
-    child_names names = find_names(leaves, type_text, &context);
+    child_names_t names = find_names(leaves, type_text, &context);
     insitu_status status = add_children(leaves, &children, &names, path);
     json_decref(names.document);
     reader_leave(leaves->reader);
@@ -113,9 +113,9 @@ static insitu_status add_leaves(leaf_list *leaves, const json_cursor *node, cons
 }
 
 /* [1, NODE]: 1 is the version of the notation. */
-static insitu_status spec_root(const json_cursor *document, json_cursor *out_node) {
+static insitu_status spec_root(const json_cursor_t *document, json_cursor_t *out_node) {
     uint32_t count;
-    json_cursor version;
+    json_cursor_t version;
     int64_t number;
     TRY(json_count(document, &count));
     if (count != 2) return json_fail(document, INSITU_FORMAT, "%u items where [version, tree] was expected", count);
@@ -131,9 +131,9 @@ static insitu_status spec_root(const json_cursor *document, json_cursor *out_nod
 /* ---- arguments ---- */
 
 /* A child of in_spec's root: the positional arguments or the keyword arguments. */
-static insitu_status add_arguments(leaf_list *leaves, const json_cursor *node, bool positional) {
-    const archive_program *program = leaves->reader->program;
-    json_cursor children, type, context = {0};
+static insitu_status add_arguments(leaf_list_t *leaves, const json_cursor_t *node, bool positional) {
+    const archive_program_t *program = leaves->reader->program;
+    json_cursor_t children, type, context = {0};
     uint32_t count;
     TRY(json_member(node, "children_spec", &children));
     TRY(json_count(&children, &count));
@@ -142,13 +142,13 @@ static insitu_status add_arguments(leaf_list *leaves, const json_cursor *node, b
     if (!positional) {
         const char *type_text;
         TRY(json_text(&type, &type_text));
-        child_names names = find_names(leaves, type_text, &context);
+        child_names_t names = find_names(leaves, type_text, &context);
         insitu_status status = add_children(leaves, &children, &names, "L");
         json_decref(names.document);
         return status;
     }
     for (uint32_t i = 0; i < count; i++) {
-        json_cursor child;
+        json_cursor_t child;
         const char *path = NULL;
         json_item(&children, i, &child);
         if (i < program->forward_arg_name_count)
@@ -158,8 +158,8 @@ static insitu_status add_arguments(leaf_list *leaves, const json_cursor *node, b
     return INSITU_OK;
 }
 
-static insitu_status flatten_inputs(leaf_list *leaves, const json_cursor *document) {
-    json_cursor root, children, part;
+static insitu_status flatten_inputs(leaf_list_t *leaves, const json_cursor_t *document) {
+    json_cursor_t root, children, part;
     uint32_t count;
     TRY(spec_root(document, &root));
     TRY(json_member(&root, "children_spec", &children));
@@ -174,24 +174,24 @@ static insitu_status flatten_inputs(leaf_list *leaves, const json_cursor *docume
     return INSITU_OK;
 }
 
-static insitu_status flatten_outputs(leaf_list *leaves, const json_cursor *document) {
-    json_cursor root;
+static insitu_status flatten_outputs(leaf_list_t *leaves, const json_cursor_t *document) {
+    json_cursor_t root;
     TRY(spec_root(document, &root));
     return add_leaves(leaves, &root, NULL);
 }
 
-static insitu_status read_spec(leaf_list *leaves, const char *name, const char *text,
-                               insitu_status (*flatten)(leaf_list *leaves, const json_cursor *document)) {
-    json_cursor document;
+static insitu_status read_spec(leaf_list_t *leaves, const char *name, const char *text,
+                               insitu_status (*flatten)(leaf_list_t *leaves, const json_cursor_t *document)) {
+    json_cursor_t document;
     TRY(json_read(name, text, strlen(text), &document, leaves->reader->diag));
     insitu_status status = flatten(leaves, &document);
     json_decref(document.value);
     return status;
 }
 
-static insitu_status set_guards(reader *reader, const leaf_list *leaves) {
-    archive_program *program = reader->program;
-    archive_input *inputs;
+static insitu_status set_guards(reader_t *reader, const leaf_list_t *leaves) {
+    archive_program_t *program = reader->program;
+    archive_input_t *inputs;
     TRY(arena_copy(reader->arena, program->inputs, program->graph->input_count * sizeof(*inputs), &inputs));
     for (uint32_t i = 0; i < leaves->count; i++)
         if (leaves->paths[i]) TRY(reader_intern(reader, leaves->paths[i], &inputs[program->user_inputs[i]].guard));
@@ -199,11 +199,11 @@ static insitu_status set_guards(reader *reader, const leaf_list *leaves) {
     return INSITU_OK;
 }
 
-static insitu_status read_specs(reader *reader, const json_cursor *signature, const json_cursor *tuple_fields) {
-    archive_program *program = reader->program;
-    json_cursor member;
-    leaf_list inputs = {.reader = reader, .tuple_fields = tuple_fields};
-    leaf_list outputs = {.reader = reader, .tuple_fields = tuple_fields};
+static insitu_status read_specs(reader_t *reader, const json_cursor_t *signature, const json_cursor_t *tuple_fields) {
+    archive_program_t *program = reader->program;
+    json_cursor_t member;
+    leaf_list_t inputs = {.reader = reader, .tuple_fields = tuple_fields};
+    leaf_list_t outputs = {.reader = reader, .tuple_fields = tuple_fields};
     if (json_optional(signature, "forward_arg_names", &member))
         TRY(reader_texts(reader, &member, &program->forward_arg_names, &program->forward_arg_name_count));
     TRY(json_member(signature, "in_spec", &member));
@@ -222,14 +222,14 @@ static insitu_status read_specs(reader *reader, const json_cursor *signature, co
 }
 
 /* The whole model is the entry of module_call_graph whose name is empty. */
-insitu_status read_call_specs(reader *reader, const json_cursor *graph_module) {
-    json_cursor entries, fields;
+insitu_status read_call_specs(reader_t *reader, const json_cursor_t *graph_module) {
+    json_cursor_t entries, fields;
     uint32_t count;
     bool has_fields = json_optional(graph_module, "treespec_namedtuple_fields", &fields);
     TRY(json_member(graph_module, "module_call_graph", &entries));
     TRY(json_count(&entries, &count));
     for (uint32_t i = 0; i < count; i++) {
-        json_cursor entry, member;
+        json_cursor_t entry, member;
         const char *fqn;
         json_item(&entries, i, &entry);
         TRY(json_member(&entry, "fqn", &member));
@@ -271,7 +271,7 @@ static bool spelled_out(const char *path, size_t size, char name[MAX_NAME], size
 }
 
 /* L['flat_args'][k], as strict export calls the k-th leaf of all arguments. */
-static uint32_t flat_input(const archive_program *program, const char *text, size_t size) {
+static uint32_t flat_input(const archive_program_t *program, const char *text, size_t size) {
     static const char start[] = "L['flat_args'][";
     size_t at = sizeof(start) - 1;
     uint64_t number = 0;
@@ -283,7 +283,7 @@ static uint32_t flat_input(const archive_program *program, const char *text, siz
     return number < program->user_input_count ? program->user_inputs[number] : NONE;
 }
 
-uint32_t archive_find_guard_input(const archive_program *program, const char *text, size_t size) {
+uint32_t archive_find_guard_input(const archive_program_t *program, const char *text, size_t size) {
     for (uint32_t i = 0; i < program->user_input_count; i++) {
         const char *guard = program->inputs[program->user_inputs[i]].guard;
         if (guard && strlen(guard) == size && memcmp(guard, text, size) == 0) return program->user_inputs[i];

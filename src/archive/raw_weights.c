@@ -6,8 +6,8 @@
  * and the same under data/constants. A record with use_pickle is a torch.save file of one tensor. */
 #include "archive/archive_int.h"
 
-insitu_status raw_folder_open(reader *reader, stored_folder *folder) {
-    const zip_entry *record;
+insitu_status raw_folder_open(reader_t *reader, stored_folder_t *folder) {
+    const zip_entry_t *record;
     uint32_t count;
     TRY(reader_find(reader, folder->config_path, &record));
     if (!record) return INSITU_OK; /* then nothing may be needed from it */
@@ -19,7 +19,7 @@ insitu_status raw_folder_open(reader *reader, stored_folder *folder) {
     return INSITU_OK;
 }
 
-static insitu_status fixed_numbers(reader *reader, const json_cursor *at, const archive_sym *syms, uint32_t count,
+static insitu_status fixed_numbers(reader_t *reader, const json_cursor_t *at, const archive_sym_t *syms, uint32_t count,
                                    const int64_t **out) {
     *out = NULL;
     int64_t *numbers;
@@ -34,8 +34,8 @@ static insitu_status fixed_numbers(reader *reader, const json_cursor *at, const 
     return INSITU_OK;
 }
 
-static insitu_status read_view(reader *reader, const json_cursor *at, archive_payload *payload) {
-    archive_tensor_meta meta;
+static insitu_status read_view(reader_t *reader, const json_cursor_t *at, archive_payload_t *payload) {
+    archive_tensor_meta_t meta;
     const int64_t *offset;
     TRY(read_tensor_meta(reader, at, &meta));
     payload->dtype = meta.dtype;
@@ -47,15 +47,15 @@ static insitu_status read_view(reader *reader, const json_cursor *at, archive_pa
     return INSITU_OK;
 }
 
-static insitu_status check_path_name(const json_cursor *at, const char *name) {
+static insitu_status check_path_name(const json_cursor_t *at, const char *name) {
     if (!name[0] || strchr(name, '/') || strchr(name, '\\') || strstr(name, ".."))
         return json_fail(at, INSITU_FORMAT, "'%s' is not a plain record name", name);
     return INSITU_OK;
 }
 
-static insitu_status find_record(reader *reader, const stored_folder *folder, const json_cursor *at,
-                                 stored_bytes *out) {
-    json_cursor member;
+static insitu_status find_record(reader_t *reader, const stored_folder_t *folder, const json_cursor_t *at,
+                                 stored_bytes_t *out) {
+    json_cursor_t member;
     const char *path_name, *path;
     TRY(json_member(at, "path_name", &member));
     TRY(json_text(&member, &path_name));
@@ -67,16 +67,16 @@ static insitu_status find_record(reader *reader, const stored_folder *folder, co
     return INSITU_OK;
 }
 
-static insitu_status read_pickled(reader *reader, archive_payload *payload, stored_bytes *bytes) {
-    torch_save save;
+static insitu_status read_pickled(reader_t *reader, archive_payload_t *payload, stored_bytes_t *bytes) {
+    torch_save_t save;
     TRY(torch_save_read(reader, bytes->record, bytes->entry, &save));
     if (!save.value) FAIL(reader->diag, INSITU_FORMAT, "'%s': its record '%s' is empty", payload->fqn, bytes->record);
     return torch_save_payload(reader, &save, save.value, payload, bytes);
 }
 
-insitu_status raw_payload(reader *reader, const stored_folder *folder, archive_payload *payload, stored_bytes *out,
-                          bool *out_found) {
-    json_cursor row, member;
+insitu_status raw_payload(reader_t *reader, const stored_folder_t *folder, archive_payload_t *payload,
+                          stored_bytes_t *out, bool *out_found) {
+    json_cursor_t row, member;
     bool is_pickled = false;
     uint32_t count;
     *out_found = json_optional(&folder->config, payload->fqn, &row);

@@ -2,16 +2,17 @@
 #include "archive/archive_int.h"
 
 typedef struct argument_scope {
-    reader *reader;
-    const archive_graph *graph;
-    const bitset *defined; /* NULL: every value of the graph may be named */
-} argument_scope;
+    reader_t *reader;
+    const archive_graph_t *graph;
+    const bitset_t *defined; /* NULL: every value of the graph may be named */
+} argument_scope_t;
 
-typedef insitu_status (*variant_reader)(const argument_scope *scope, const json_cursor *at, archive_argument *out);
+typedef insitu_status (*variant_reader_t)(const argument_scope_t *scope, const json_cursor_t *at,
+                                          archive_argument_t *out);
 
 /* ---- references ---- */
 
-static insitu_status resolve(const argument_scope *scope, const json_cursor *at, uint32_t *out_value) {
+static insitu_status resolve(const argument_scope_t *scope, const json_cursor_t *at, uint32_t *out_value) {
     *out_value = NONE;
     const char *name;
     TRY(json_text(at, &name));
@@ -23,33 +24,33 @@ static insitu_status resolve(const argument_scope *scope, const json_cursor *at,
     return INSITU_OK;
 }
 
-insitu_status read_reference(const archive_graph *graph, const bitset *defined, const json_cursor *at,
+insitu_status read_reference(const archive_graph_t *graph, const bitset_t *defined, const json_cursor_t *at,
                              uint32_t *out_value) {
     *out_value = NONE;
-    json_cursor name;
+    json_cursor_t name;
     TRY(json_member(at, "name", &name));
-    return resolve(&(argument_scope){.graph = graph, .defined = defined}, &name, out_value);
+    return resolve(&(argument_scope_t){.graph = graph, .defined = defined}, &name, out_value);
 }
 
-static insitu_status reference(const argument_scope *scope, const json_cursor *at, uint32_t *out_value) {
+static insitu_status reference(const argument_scope_t *scope, const json_cursor_t *at, uint32_t *out_value) {
     return read_reference(scope->graph, scope->defined, at, out_value);
 }
 
-static insitu_status read_none(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_none(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     (void)scope, (void)at;
     out->kind = ARGUMENT_NONE;
     return INSITU_OK;
 }
 
-static insitu_status read_tensor(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_tensor(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     out->kind = ARGUMENT_TENSOR;
     return reference(scope, at, &out->value);
 }
 
 /* {"as_tensor": {"name": ...}} or {"as_none": ...} */
-static insitu_status optional_reference(const argument_scope *scope, const json_cursor *at, uint32_t *out_value) {
+static insitu_status optional_reference(const argument_scope_t *scope, const json_cursor_t *at, uint32_t *out_value) {
     *out_value = NONE;
-    json_cursor content;
+    json_cursor_t content;
     TRY(json_union(at, &content));
     if (strcmp(content.key, "as_none") == 0) return INSITU_OK;
     if (strcmp(content.key, "as_tensor") != 0)
@@ -57,22 +58,24 @@ static insitu_status optional_reference(const argument_scope *scope, const json_
     return reference(scope, &content, out_value);
 }
 
-static insitu_status read_optional_tensor(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_optional_tensor(const argument_scope_t *scope, const json_cursor_t *at,
+                                          archive_argument_t *out) {
     TRY(optional_reference(scope, at, &out->value));
     out->kind = out->value == NONE ? ARGUMENT_NONE : ARGUMENT_TENSOR;
     return INSITU_OK;
 }
 
-typedef insitu_status (*reference_reader)(const argument_scope *scope, const json_cursor *at, uint32_t *out_value);
+typedef insitu_status (*reference_reader_t)(const argument_scope_t *scope, const json_cursor_t *at,
+                                            uint32_t *out_value);
 
-static insitu_status read_references(const argument_scope *scope, const json_cursor *at, reference_reader read_item,
-                                     archive_argument *out) {
+static insitu_status read_references(const argument_scope_t *scope, const json_cursor_t *at,
+                                     reference_reader_t read_item, archive_argument_t *out) {
     out->kind = ARGUMENT_TENSORS;
     TRY(json_count(at, &out->count));
     uint32_t *values;
     TRY(arena_array(scope->reader->arena, out->count, sizeof(*values), &values));
     for (uint32_t i = 0; i < out->count; i++) {
-        json_cursor item;
+        json_cursor_t item;
         json_item(at, i, &item);
         TRY(read_item(scope, &item, &values[i]));
     }
@@ -80,15 +83,16 @@ static insitu_status read_references(const argument_scope *scope, const json_cur
     return INSITU_OK;
 }
 
-static insitu_status read_tensors(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_tensors(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     return read_references(scope, at, reference, out);
 }
-static insitu_status read_optional_tensors(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_optional_tensors(const argument_scope_t *scope, const json_cursor_t *at,
+                                           archive_argument_t *out) {
     return read_references(scope, at, optional_reference, out);
 }
 
-static insitu_status read_object(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
-    json_cursor class_fqn;
+static insitu_status read_object(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
+    json_cursor_t class_fqn;
     out->kind = ARGUMENT_OBJECT;
     TRY(reference(scope, at, &out->value));
     TRY(json_member(at, "class_fqn", &class_fqn));
@@ -97,16 +101,16 @@ static insitu_status read_object(const argument_scope *scope, const json_cursor 
 
 /* ---- numbers ---- */
 
-static insitu_status number_literal(const json_cursor *at, sym_kind kind, archive_number *out) {
-    *out = (archive_number){.value = NONE, .literal = {.kind = kind}};
+static insitu_status number_literal(const json_cursor_t *at, sym_kind_t kind, archive_number_t *out) {
+    *out = (archive_number_t){.value = NONE, .literal = {.kind = kind}};
     return read_literal(at, kind, &out->literal);
 }
 
 /* {"as_name": ...} or {"as_int": 3} */
-static insitu_status number_symbolic(const argument_scope *scope, const json_cursor *at, sym_kind kind,
-                                     archive_number *out) {
-    *out = (archive_number){.value = NONE, .literal = {.kind = kind}};
-    json_cursor content;
+static insitu_status number_symbolic(const argument_scope_t *scope, const json_cursor_t *at, sym_kind_t kind,
+                                     archive_number_t *out) {
+    *out = (archive_number_t){.value = NONE, .literal = {.kind = kind}};
+    json_cursor_t content;
     TRY(json_union(at, &content));
     if (strcmp(content.key, literal_key(kind)) == 0) return number_literal(&content, kind, out);
     if (strcmp(content.key, "as_name") != 0)
@@ -118,15 +122,15 @@ static insitu_status number_symbolic(const argument_scope *scope, const json_cur
     return INSITU_OK;
 }
 
-static insitu_status read_numbers(const argument_scope *scope, const json_cursor *at, sym_kind kind, bool symbolic,
-                                  archive_argument *out) {
-    static const archive_argument_kind kinds[] = {ARGUMENT_INTS, ARGUMENT_FLOATS, ARGUMENT_BOOLS};
+static insitu_status read_numbers(const argument_scope_t *scope, const json_cursor_t *at, sym_kind_t kind,
+                                  bool symbolic, archive_argument_t *out) {
+    static const archive_argument_kind_t kinds[] = {ARGUMENT_INTS, ARGUMENT_FLOATS, ARGUMENT_BOOLS};
     out->kind = kinds[kind];
     TRY(json_count(at, &out->count));
-    archive_number *numbers;
+    archive_number_t *numbers;
     TRY(arena_array(scope->reader->arena, out->count, sizeof(*numbers), &numbers));
     for (uint32_t i = 0; i < out->count; i++) {
-        json_cursor item;
+        json_cursor_t item;
         json_item(at, i, &item);
         if (symbolic)
             TRY(number_symbolic(scope, &item, kind, &numbers[i]));
@@ -137,55 +141,55 @@ static insitu_status read_numbers(const argument_scope *scope, const json_cursor
     return INSITU_OK;
 }
 
-static insitu_status read_int(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_int(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     (void)scope;
     out->kind = ARGUMENT_INT;
     return number_literal(at, SYM_KIND_INT, &out->number);
 }
-static insitu_status read_float(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_float(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     (void)scope;
     out->kind = ARGUMENT_FLOAT;
     return number_literal(at, SYM_KIND_FLOAT, &out->number);
 }
-static insitu_status read_bool(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_bool(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     (void)scope;
     out->kind = ARGUMENT_BOOL;
     return number_literal(at, SYM_KIND_BOOL, &out->number);
 }
-static insitu_status read_sym_int(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_sym_int(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     out->kind = ARGUMENT_INT;
     return number_symbolic(scope, at, SYM_KIND_INT, &out->number);
 }
-static insitu_status read_sym_float(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_sym_float(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     out->kind = ARGUMENT_FLOAT;
     return number_symbolic(scope, at, SYM_KIND_FLOAT, &out->number);
 }
-static insitu_status read_sym_bool(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_sym_bool(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     out->kind = ARGUMENT_BOOL;
     return number_symbolic(scope, at, SYM_KIND_BOOL, &out->number);
 }
-static insitu_status read_ints(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_ints(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     return read_numbers(scope, at, SYM_KIND_INT, false, out);
 }
-static insitu_status read_floats(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_floats(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     return read_numbers(scope, at, SYM_KIND_FLOAT, false, out);
 }
-static insitu_status read_bools(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_bools(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     return read_numbers(scope, at, SYM_KIND_BOOL, false, out);
 }
-static insitu_status read_sym_ints(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_sym_ints(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     return read_numbers(scope, at, SYM_KIND_INT, true, out);
 }
-static insitu_status read_sym_floats(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_sym_floats(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     return read_numbers(scope, at, SYM_KIND_FLOAT, true, out);
 }
-static insitu_status read_sym_bools(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_sym_bools(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     return read_numbers(scope, at, SYM_KIND_BOOL, true, out);
 }
 
-static insitu_status read_complex(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_complex(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     (void)scope;
-    json_cursor part;
+    json_cursor_t part;
     out->kind = ARGUMENT_COMPLEX;
     TRY(json_member(at, "real", &part));
     TRY(json_float(&part, &out->complex.real));
@@ -195,14 +199,14 @@ static insitu_status read_complex(const argument_scope *scope, const json_cursor
 
 /* ---- lists of lists ---- */
 
-static insitu_status read_items(const argument_scope *scope, const json_cursor *at, archive_argument_kind kind,
-                                variant_reader read_item, archive_argument *out) {
+static insitu_status read_items(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_kind_t kind,
+                                variant_reader_t read_item, archive_argument_t *out) {
     out->kind = kind;
     TRY(json_count(at, &out->count));
-    archive_argument *items;
+    archive_argument_t *items;
     TRY(arena_array(scope->reader->arena, out->count, sizeof(*items), &items));
     for (uint32_t i = 0; i < out->count; i++) {
-        json_cursor item;
+        json_cursor_t item;
         json_item(at, i, &item);
         TRY(read_item(scope, &item, &items[i]));
     }
@@ -210,25 +214,26 @@ static insitu_status read_items(const argument_scope *scope, const json_cursor *
     return INSITU_OK;
 }
 
-static insitu_status read_nested_tensors(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_nested_tensors(const argument_scope_t *scope, const json_cursor_t *at,
+                                         archive_argument_t *out) {
     return read_items(scope, at, ARGUMENT_NESTED_TENSORS, read_tensors, out);
 }
-static insitu_status read_int_lists(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_int_lists(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     return read_items(scope, at, ARGUMENT_INT_LISTS, read_ints, out);
 }
-static insitu_status read_float_lists(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_float_lists(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     return read_items(scope, at, ARGUMENT_FLOAT_LISTS, read_floats, out);
 }
 
-static insitu_status read_map(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_map(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     out->kind = ARGUMENT_MAP;
     TRY(json_members(at, &out->count));
-    archive_argument *items;
+    archive_argument_t *items;
     const char **keys;
     TRY(arena_array(scope->reader->arena, out->count, sizeof(*items), &items));
     TRY(arena_array(scope->reader->arena, out->count, sizeof(*keys), &keys));
     void *iterator = NULL;
-    json_cursor member;
+    json_cursor_t member;
     for (uint32_t i = 0; json_next(at, &iterator, &member); i++) {
         TRY(reader_intern(scope->reader, member.key, &keys[i]));
         TRY(read_argument(scope->reader, scope->graph, scope->defined, &member, &items[i]));
@@ -240,52 +245,54 @@ static insitu_status read_map(const argument_scope *scope, const json_cursor *at
 
 /* ---- the rest ---- */
 
-static insitu_status read_string(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_string(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     out->kind = ARGUMENT_STRING;
     return reader_text(scope->reader, at, &out->string);
 }
-static insitu_status read_strings(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_strings(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     out->kind = ARGUMENT_STRINGS;
     return reader_texts(scope->reader, at, &out->strings, &out->count);
 }
-static insitu_status read_operator(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_operator(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     out->kind = ARGUMENT_OPERATOR;
     return reader_text(scope->reader, at, &out->string);
 }
-static insitu_status read_scalar_type(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_scalar_type(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     (void)scope;
     out->kind = ARGUMENT_DTYPE;
     return read_dtype(at, &out->dtype);
 }
 
-static insitu_status read_enum(const json_cursor *at, const char *what, int64_t last, int64_t *out) {
+static insitu_status read_enum(const json_cursor_t *at, const char *what, int64_t last, int64_t *out) {
     TRY(json_int(at, out));
     if (*out < 1 || *out > last)
         return json_fail(at, INSITU_UNSUPPORTED, "the %s number %lld is not known", what, (long long)*out);
     return INSITU_OK;
 }
-static insitu_status read_memory_format(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_memory_format(const argument_scope_t *scope, const json_cursor_t *at,
+                                        archive_argument_t *out) {
     (void)scope;
     int64_t number;
     out->kind = ARGUMENT_MEMORY_FORMAT;
     TRY(read_enum(at, "memory format", MEMORY_FORMAT_PRESERVE, &number));
-    out->memory_format = (archive_memory_format)number;
+    out->memory_format = (archive_memory_format_t)number;
     return INSITU_OK;
 }
-static insitu_status read_layout(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_layout(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
     (void)scope;
     int64_t number;
     out->kind = ARGUMENT_LAYOUT;
     TRY(read_enum(at, "layout", LAYOUT_STRIDED, &number));
-    out->layout = (archive_layout)number;
+    out->layout = (archive_layout_t)number;
     return INSITU_OK;
 }
-static insitu_status read_device_argument(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
+static insitu_status read_device_argument(const argument_scope_t *scope, const json_cursor_t *at,
+                                          archive_argument_t *out) {
     out->kind = ARGUMENT_DEVICE;
     return read_device(scope->reader, at, &out->device);
 }
-static insitu_status read_subgraph(const argument_scope *scope, const json_cursor *at, archive_argument *out) {
-    json_cursor member;
+static insitu_status read_subgraph(const argument_scope_t *scope, const json_cursor_t *at, archive_argument_t *out) {
+    json_cursor_t member;
     out->kind = ARGUMENT_GRAPH;
     TRY(json_member(at, "name", &member));
     TRY(reader_text(scope->reader, &member, &out->string));
@@ -295,7 +302,7 @@ static insitu_status read_subgraph(const argument_scope *scope, const json_curso
 
 static const struct variant {
     const char *key;
-    variant_reader read;
+    variant_reader_t read;
 } variants[] = {
     {"as_tensor", read_tensor},
     {"as_int", read_int},
@@ -330,11 +337,11 @@ static const struct variant {
     {"as_string_to_argument", read_map},
 };
 
-insitu_status read_argument(reader *reader, const archive_graph *graph, const bitset *defined, const json_cursor *at,
-                            archive_argument *out) {
+insitu_status read_argument(reader_t *reader, const archive_graph_t *graph, const bitset_t *defined,
+                            const json_cursor_t *at, archive_argument_t *out) {
     memset(out, 0, sizeof(*out));
-    const argument_scope scope = {.reader = reader, .graph = graph, .defined = defined};
-    json_cursor content;
+    const argument_scope_t scope = {.reader = reader, .graph = graph, .defined = defined};
+    json_cursor_t content;
     TRY(json_union(at, &content));
     for (size_t i = 0; i < COUNT_OF(variants); i++) {
         if (strcmp(content.key, variants[i].key) != 0) continue;

@@ -3,7 +3,7 @@
 
 /* ---- definitions ---- */
 
-static insitu_status define(const archive_graph *graph, bitset *defined, uint32_t value, const json_cursor *at) {
+static insitu_status define(const archive_graph_t *graph, bitset_t *defined, uint32_t value, const json_cursor_t *at) {
     if (value == NONE) return INSITU_OK;
     if (bitset_has(defined, value))
         return json_fail(at, INSITU_FORMAT, "the value '%s' is defined twice", graph->values[value].name);
@@ -12,8 +12,8 @@ static insitu_status define(const archive_graph *graph, bitset *defined, uint32_
 }
 
 /* Marks the values that a placeholder or a node's result introduces. */
-static insitu_status define_all(const archive_graph *graph, bitset *defined, const archive_argument *argument,
-                                const json_cursor *at) {
+static insitu_status define_all(const archive_graph_t *graph, bitset_t *defined, const archive_argument_t *argument,
+                                const json_cursor_t *at) {
     switch (argument->kind) {
     case ARGUMENT_TENSOR:
     case ARGUMENT_OBJECT: return define(graph, defined, argument->value, at);
@@ -48,13 +48,13 @@ static insitu_status define_all(const archive_graph *graph, bitset *defined, con
     return json_fail(at, INSITU_UNSUPPORTED, "a value of this form can't be defined by a graph's input or a node");
 }
 
-static insitu_status read_definitions(reader *reader, const archive_graph *graph, bitset *defined,
-                                      const json_cursor *at, const archive_argument **out, uint32_t *out_count) {
+static insitu_status read_definitions(reader_t *reader, const archive_graph_t *graph, bitset_t *defined,
+                                      const json_cursor_t *at, const archive_argument_t **out, uint32_t *out_count) {
     TRY(json_count(at, out_count));
-    archive_argument *arguments;
+    archive_argument_t *arguments;
     TRY(arena_array(reader->arena, *out_count, sizeof(*arguments), &arguments));
     for (uint32_t i = 0; i < *out_count; i++) {
-        json_cursor item;
+        json_cursor_t item;
         json_item(at, i, &item);
         TRY(read_argument(reader, graph, NULL, &item, &arguments[i]));
         TRY(define_all(graph, defined, &arguments[i], &item));
@@ -67,9 +67,9 @@ static insitu_status read_definitions(reader *reader, const archive_graph *graph
 
 enum { KIND_KEYWORD = 2 }; /* of an argument, in the file */
 
-static insitu_status read_named_argument(reader *reader, const archive_graph *graph, const bitset *defined,
-                                         const json_cursor *at, archive_named_argument *out) {
-    json_cursor member;
+static insitu_status read_named_argument(reader_t *reader, const archive_graph_t *graph, const bitset_t *defined,
+                                         const json_cursor_t *at, archive_named_argument_t *out) {
+    json_cursor_t member;
     TRY(json_member(at, "name", &member));
     TRY(reader_text(reader, &member, &out->name));
     int64_t kind = 0;
@@ -80,19 +80,19 @@ static insitu_status read_named_argument(reader *reader, const archive_graph *gr
 }
 
 /* Old files don't name nodes: the first result's name says as much. */
-static const char *fallback_name(const archive_graph *graph, const archive_node *node) {
+static const char *fallback_name(const archive_graph_t *graph, const archive_node_t *node) {
     if (!node->output_count) return "";
-    const archive_argument *first = &node->outputs[0];
+    const archive_argument_t *first = &node->outputs[0];
     if (first->kind == ARGUMENT_TENSOR) return graph->values[first->value].name;
     bool is_number = first->kind == ARGUMENT_INT || first->kind == ARGUMENT_FLOAT || first->kind == ARGUMENT_BOOL;
     if (is_number && first->number.value != NONE) return graph->values[first->number.value].name;
     return "";
 }
 
-static insitu_status read_node(reader *reader, const archive_graph *graph, bitset *defined, const json_cursor *at,
-                               archive_node *node) {
+static insitu_status read_node(reader_t *reader, const archive_graph_t *graph, bitset_t *defined,
+                               const json_cursor_t *at, archive_node_t *node) {
     static const char prefix[] = "torch.ops.";
-    json_cursor target, member, item;
+    json_cursor_t target, member, item;
     TRY(json_member(at, "target", &target));
     TRY(reader_text(reader, &target, &node->target));
     bool has_prefix = strncmp(node->target, prefix, sizeof(prefix) - 1) == 0;
@@ -100,7 +100,7 @@ static insitu_status read_node(reader *reader, const archive_graph *graph, bitse
 
     TRY(json_member(at, "inputs", &member));
     TRY(json_count(&member, &node->input_count));
-    archive_named_argument *inputs;
+    archive_named_argument_t *inputs;
     TRY(arena_array(reader->arena, node->input_count, sizeof(*inputs), &inputs));
     for (uint32_t i = 0; i < node->input_count; i++) {
         json_item(&member, i, &item);
@@ -119,14 +119,14 @@ static insitu_status read_node(reader *reader, const archive_graph *graph, bitse
     return INSITU_OK;
 }
 
-static insitu_status read_nodes(reader *reader, archive_graph *graph, bitset *defined, const json_cursor *at) {
+static insitu_status read_nodes(reader_t *reader, archive_graph_t *graph, bitset_t *defined, const json_cursor_t *at) {
     TRY(json_count(at, &graph->node_count));
     if (graph->node_count > MAX_NODES)
         return json_fail(at, INSITU_FORMAT, "%u nodes, more than %d", graph->node_count, MAX_NODES);
-    archive_node *nodes;
+    archive_node_t *nodes;
     TRY(arena_array(reader->arena, graph->node_count, sizeof(*nodes), &nodes));
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        json_cursor item;
+        json_cursor_t item;
         json_item(at, i, &item);
         TRY(read_node(reader, graph, defined, &item, &nodes[i]));
     }
@@ -134,12 +134,13 @@ static insitu_status read_nodes(reader *reader, archive_graph *graph, bitset *de
     return INSITU_OK;
 }
 
-static insitu_status read_outputs(reader *reader, archive_graph *graph, const bitset *defined, const json_cursor *at) {
+static insitu_status read_outputs(reader_t *reader, archive_graph_t *graph, const bitset_t *defined,
+                                  const json_cursor_t *at) {
     TRY(json_count(at, &graph->output_count));
-    archive_argument *outputs;
+    archive_argument_t *outputs;
     TRY(arena_array(reader->arena, graph->output_count, sizeof(*outputs), &outputs));
     for (uint32_t i = 0; i < graph->output_count; i++) {
-        json_cursor item;
+        json_cursor_t item;
         json_item(at, i, &item);
         TRY(read_argument(reader, graph, defined, &item, &outputs[i]));
     }
@@ -147,11 +148,11 @@ static insitu_status read_outputs(reader *reader, archive_graph *graph, const bi
     return INSITU_OK;
 }
 
-insitu_status read_graph(reader *reader, const json_cursor *at, const archive_graph **out) {
+insitu_status read_graph(reader_t *reader, const json_cursor_t *at, const archive_graph_t **out) {
     *out = NULL;
-    archive_graph *graph;
-    bitset defined;
-    json_cursor member;
+    archive_graph_t *graph;
+    bitset_t defined;
+    json_cursor_t member;
     TRY(arena_array(reader->arena, 1, sizeof(*graph), &graph));
     TRY(read_value_tables(reader, at, graph));
     TRY(bitset_create(&reader->scratch, graph->value_count, &defined));

@@ -4,11 +4,11 @@
 /* ---- inputs ---- */
 
 /* The spec's {"name": ...} must be the placeholder at its position. */
-static insitu_status read_placeholder(reader *reader, const json_cursor *spec, const archive_argument *placeholder,
-                                      archive_input *out) {
-    json_cursor argument;
+static insitu_status read_placeholder(reader_t *reader, const json_cursor_t *spec,
+                                      const archive_argument_t *placeholder, archive_input_t *out) {
+    json_cursor_t argument;
     uint32_t value;
-    const archive_graph *graph = reader->program->graph;
+    const archive_graph_t *graph = reader->program->graph;
     TRY(json_member(spec, "arg", &argument));
     TRY(read_reference(graph, NULL, &argument, &value));
     if (placeholder->kind != ARGUMENT_TENSOR || placeholder->value != value ||
@@ -20,9 +20,9 @@ static insitu_status read_placeholder(reader *reader, const json_cursor *spec, c
     return INSITU_OK;
 }
 
-static insitu_status read_stored(reader *reader, const json_cursor *spec, const archive_argument *placeholder,
-                                 const char *name_key, archive_input *out) {
-    json_cursor member;
+static insitu_status read_stored(reader_t *reader, const json_cursor_t *spec, const archive_argument_t *placeholder,
+                                 const char *name_key, archive_input_t *out) {
+    json_cursor_t member;
     TRY(read_placeholder(reader, spec, placeholder, out));
     TRY(json_member(spec, name_key, &member));
     TRY(reader_text(reader, &member, &out->fqn));
@@ -31,7 +31,7 @@ static insitu_status read_stored(reader *reader, const json_cursor *spec, const 
     return INSITU_OK;
 }
 
-static uint32_t value_of(const archive_argument *argument) {
+static uint32_t value_of(const archive_argument_t *argument) {
     switch (argument->kind) {
     case ARGUMENT_TENSOR:
     case ARGUMENT_OBJECT: return argument->value;
@@ -60,11 +60,11 @@ static uint32_t value_of(const archive_argument *argument) {
     return NONE;
 }
 
-static insitu_status read_user_input(reader *reader, const json_cursor *spec, const archive_argument *placeholder,
-                                     archive_input *out) {
-    const archive_graph *graph = reader->program->graph;
-    json_cursor member;
-    archive_argument argument;
+static insitu_status read_user_input(reader_t *reader, const json_cursor_t *spec, const archive_argument_t *placeholder,
+                                     archive_input_t *out) {
+    const archive_graph_t *graph = reader->program->graph;
+    json_cursor_t member;
+    archive_argument_t argument;
     TRY(json_member(spec, "arg", &member));
     TRY(read_argument(reader, graph, NULL, &member, &argument));
     out->value = value_of(&argument);
@@ -83,9 +83,9 @@ static insitu_status read_user_input(reader *reader, const json_cursor *spec, co
     return INSITU_OK;
 }
 
-static insitu_status read_constant_input(reader *reader, const json_cursor *spec, const archive_argument *placeholder,
-                                         archive_input *out) {
-    json_cursor member;
+static insitu_status read_constant_input(reader_t *reader, const json_cursor_t *spec,
+                                         const archive_argument_t *placeholder, archive_input_t *out) {
+    json_cursor_t member;
     TRY(json_member(spec, "name", &member));
     TRY(reader_text(reader, &member, &out->name));
     if (value_of(placeholder) != NONE)
@@ -93,10 +93,10 @@ static insitu_status read_constant_input(reader *reader, const json_cursor *spec
     return INSITU_OK;
 }
 
-static insitu_status read_input(reader *reader, const json_cursor *at, const archive_argument *placeholder,
-                                archive_input *out) {
-    *out = (archive_input){.value = NONE, .payload = NONE};
-    json_cursor spec, member;
+static insitu_status read_input(reader_t *reader, const json_cursor_t *at, const archive_argument_t *placeholder,
+                                archive_input_t *out) {
+    *out = (archive_input_t){.value = NONE, .payload = NONE};
+    json_cursor_t spec, member;
     const char *name = "";
     TRY(json_union(at, &spec));
     if (strcmp(spec.key, "user_input") == 0) return read_user_input(reader, &spec, placeholder, out);
@@ -125,18 +125,18 @@ static insitu_status read_input(reader *reader, const json_cursor *at, const arc
     return json_fail(at, INSITU_UNSUPPORTED, "an input of the kind '%s' is not handled", spec.key);
 }
 
-static insitu_status read_inputs(reader *reader, const json_cursor *at) {
-    archive_program *program = reader->program;
+static insitu_status read_inputs(reader_t *reader, const json_cursor_t *at) {
+    archive_program_t *program = reader->program;
     uint32_t count;
     TRY(json_count(at, &count));
     if (count != program->graph->input_count)
         return json_fail(at, INSITU_FORMAT, "%u specs for the graph's %u inputs", count, program->graph->input_count);
-    archive_input *inputs;
+    archive_input_t *inputs;
     uint32_t *user_inputs;
     TRY(arena_array(reader->arena, count, sizeof(*inputs), &inputs));
     TRY(arena_array(reader->arena, count, sizeof(*user_inputs), &user_inputs));
     for (uint32_t i = 0; i < count; i++) {
-        json_cursor item;
+        json_cursor_t item;
         json_item(at, i, &item);
         TRY(read_input(reader, &item, &program->graph->inputs[i], &inputs[i]));
         if (inputs[i].kind == ARCHIVE_INPUT_USER || inputs[i].kind == ARCHIVE_INPUT_CONSTANT)
@@ -151,8 +151,8 @@ static insitu_status read_inputs(reader *reader, const json_cursor *at) {
 
 static const struct output_variant {
     const char *key, *target_key;
-    archive_output_kind kind;
-    archive_input_kind target_kind;
+    archive_output_kind_t kind;
+    archive_input_kind_t target_kind;
 } output_variants[] = {
     {"buffer_mutation", "buffer_name", OUTPUT_BUFFER_MUTATION, ARCHIVE_INPUT_BUFFER},
     {"parameter_mutation", "parameter_name", OUTPUT_PARAMETER_MUTATION, ARCHIVE_INPUT_PARAMETER},
@@ -161,13 +161,13 @@ static const struct output_variant {
 
 /* Targets of mutations, by kind and name; the first input of a name wins. */
 typedef struct target_index {
-    map names[ARCHIVE_INPUT_TENSOR_CONSTANT + 1];
-} target_index;
+    map_t names[ARCHIVE_INPUT_TENSOR_CONSTANT + 1];
+} target_index_t;
 
-static insitu_status index_targets(reader *reader, target_index *index) {
-    const archive_program *program = reader->program;
+static insitu_status index_targets(reader_t *reader, target_index_t *index) {
+    const archive_program_t *program = reader->program;
     for (uint32_t i = 0; i < program->graph->input_count; i++) {
-        const archive_input *input = &program->inputs[i];
+        const archive_input_t *input = &program->inputs[i];
         const char *name = input->kind == ARCHIVE_INPUT_USER ? input->name : input->fqn;
         if (!name || map_find(&index->names[input->kind], name) != NONE) continue;
         TRY(map_set(&index->names[input->kind], &reader->scratch, name, i));
@@ -175,12 +175,12 @@ static insitu_status index_targets(reader *reader, target_index *index) {
     return INSITU_OK;
 }
 
-static insitu_status read_mutation(reader *reader, const target_index *index, const json_cursor *spec,
-                                   const struct output_variant *variant, const archive_argument *result,
-                                   archive_output *out) {
-    json_cursor member;
+static insitu_status read_mutation(reader_t *reader, const target_index_t *index, const json_cursor_t *spec,
+                                   const struct output_variant *variant, const archive_argument_t *result,
+                                   archive_output_t *out) {
+    json_cursor_t member;
     uint32_t value;
-    const archive_graph *graph = reader->program->graph;
+    const archive_graph_t *graph = reader->program->graph;
     out->kind = variant->kind;
     TRY(json_member(spec, "arg", &member));
     TRY(read_reference(graph, NULL, &member, &value));
@@ -194,11 +194,11 @@ static insitu_status read_mutation(reader *reader, const target_index *index, co
     return INSITU_OK;
 }
 
-static insitu_status read_output(reader *reader, const target_index *index, const json_cursor *at,
-                                 const archive_argument *result, archive_output *out) {
-    *out = (archive_output){.target_input = NONE};
-    json_cursor spec, member;
-    archive_argument argument;
+static insitu_status read_output(reader_t *reader, const target_index_t *index, const json_cursor_t *at,
+                                 const archive_argument_t *result, archive_output_t *out) {
+    *out = (archive_output_t){.target_input = NONE};
+    json_cursor_t spec, member;
+    archive_argument_t argument;
     TRY(json_union(at, &spec));
     for (size_t i = 0; i < COUNT_OF(output_variants); i++)
         if (strcmp(spec.key, output_variants[i].key) == 0)
@@ -212,21 +212,21 @@ static insitu_status read_output(reader *reader, const target_index *index, cons
     return INSITU_OK;
 }
 
-static insitu_status read_outputs(reader *reader, const json_cursor *at) {
-    archive_program *program = reader->program;
-    const archive_graph *graph = program->graph;
-    target_index index = {0};
+static insitu_status read_outputs(reader_t *reader, const json_cursor_t *at) {
+    archive_program_t *program = reader->program;
+    const archive_graph_t *graph = program->graph;
+    target_index_t index = {0};
     uint32_t count;
     TRY(index_targets(reader, &index));
     TRY(json_count(at, &count));
     if (count != graph->output_count)
         return json_fail(at, INSITU_FORMAT, "%u specs for the graph's %u outputs", count, graph->output_count);
-    archive_output *outputs;
+    archive_output_t *outputs;
     uint32_t *user_outputs;
     TRY(arena_array(reader->arena, count, sizeof(*outputs), &outputs));
     TRY(arena_array(reader->arena, count, sizeof(*user_outputs), &user_outputs));
     for (uint32_t i = 0; i < count; i++) {
-        json_cursor item;
+        json_cursor_t item;
         json_item(at, i, &item);
         TRY(read_output(reader, &index, &item, &graph->outputs[i], &outputs[i]));
         if (outputs[i].kind == OUTPUT_USER) user_outputs[program->user_output_count++] = i;
@@ -236,8 +236,8 @@ static insitu_status read_outputs(reader *reader, const json_cursor *at) {
     return INSITU_OK;
 }
 
-insitu_status read_signature(reader *reader, const json_cursor *at) {
-    json_cursor member;
+insitu_status read_signature(reader_t *reader, const json_cursor_t *at) {
+    json_cursor_t member;
     TRY(json_member(at, "input_specs", &member));
     TRY(read_inputs(reader, &member));
     TRY(json_member(at, "output_specs", &member));

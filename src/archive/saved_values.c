@@ -3,7 +3,7 @@
 
 /* ---- symbolic numbers: {"as_int": 3} or {"as_expr": {"expr_str": ..., "hint": ...}} ---- */
 
-const char *literal_key(sym_kind kind) {
+const char *literal_key(sym_kind_t kind) {
     switch (kind) {
     case SYM_KIND_INT: return "as_int";
     case SYM_KIND_FLOAT: return "as_float";
@@ -12,7 +12,7 @@ const char *literal_key(sym_kind kind) {
     return "";
 }
 
-insitu_status read_literal(const json_cursor *at, sym_kind kind, sym_value *out) {
+insitu_status read_literal(const json_cursor_t *at, sym_kind_t kind, sym_value_t *out) {
     bool truth;
     switch (kind) {
     case SYM_KIND_INT: return json_int(at, &out->i);
@@ -25,8 +25,8 @@ insitu_status read_literal(const json_cursor *at, sym_kind kind, sym_value *out)
     return INSITU_INTERNAL;
 }
 
-static insitu_status read_expression(reader *reader, const json_cursor *at, archive_sym *out) {
-    json_cursor text, hint, number;
+static insitu_status read_expression(reader_t *reader, const json_cursor_t *at, archive_sym_t *out) {
+    json_cursor_t text, hint, number;
     TRY(json_member(at, "expr_str", &text));
     TRY(reader_text(reader, &text, &out->expression));
     if (!json_optional(at, "hint", &hint)) return INSITU_OK;
@@ -38,10 +38,10 @@ static insitu_status read_expression(reader *reader, const json_cursor *at, arch
     return INSITU_OK;
 }
 
-insitu_status read_sym(reader *reader, const json_cursor *at, sym_kind kind, archive_sym *out) {
+insitu_status read_sym(reader_t *reader, const json_cursor_t *at, sym_kind_t kind, archive_sym_t *out) {
     memset(out, 0, sizeof(*out));
     out->value.kind = kind;
-    json_cursor content;
+    json_cursor_t content;
     TRY(json_union(at, &content));
     if (strcmp(content.key, "as_expr") == 0) return read_expression(reader, &content, out);
     if (strcmp(content.key, literal_key(kind)) == 0) return read_literal(&content, kind, &out->value);
@@ -50,7 +50,7 @@ insitu_status read_sym(reader *reader, const json_cursor *at, sym_kind kind, arc
 
 /* ---- tensors ---- */
 
-insitu_status read_dtype(const json_cursor *at, dtype *out) {
+insitu_status read_dtype(const json_cursor_t *at, dtype_t *out) {
     *out = DTYPE_COUNT;
     int64_t number;
     TRY(json_int(at, &number));
@@ -59,10 +59,10 @@ insitu_status read_dtype(const json_cursor *at, dtype *out) {
     return INSITU_OK;
 }
 
-insitu_status read_device(reader *reader, const json_cursor *at, archive_device *out) {
+insitu_status read_device(reader_t *reader, const json_cursor_t *at, archive_device_t *out) {
     memset(out, 0, sizeof(*out));
     out->index = -1;
-    json_cursor type, index;
+    json_cursor_t type, index;
     TRY(json_member(at, "type", &type));
     TRY(reader_text(reader, &type, &out->type));
     if (!json_optional(at, "index", &index)) return INSITU_OK;
@@ -75,14 +75,15 @@ insitu_status read_device(reader *reader, const json_cursor *at, archive_device 
 }
 
 /* A list of symbolic ints; sizes and strides that are numbers are >= 0. */
-static insitu_status read_dims(reader *reader, const json_cursor *at, const archive_sym **out, uint32_t *out_rank) {
+static insitu_status read_dims(reader_t *reader, const json_cursor_t *at, const archive_sym_t **out,
+                               uint32_t *out_rank) {
     TRY(json_count(at, out_rank));
     if (*out_rank > MAX_RANK)
         return json_fail(at, INSITU_UNSUPPORTED, "a tensor of rank %u; at most %d is handled", *out_rank, MAX_RANK);
-    archive_sym *dims;
+    archive_sym_t *dims;
     TRY(arena_array(reader->arena, *out_rank, sizeof(*dims), &dims));
     for (uint32_t i = 0; i < *out_rank; i++) {
-        json_cursor item;
+        json_cursor_t item;
         json_item(at, i, &item);
         TRY(read_sym(reader, &item, SYM_KIND_INT, &dims[i]));
         if (!dims[i].expression && dims[i].value.i < 0)
@@ -92,7 +93,7 @@ static insitu_status read_dims(reader *reader, const json_cursor *at, const arch
     return INSITU_OK;
 }
 
-static insitu_status check_layout(const json_cursor *at) {
+static insitu_status check_layout(const json_cursor_t *at) {
     static const char *const names[] = {"unknown",    "sparse_coo", "sparse_csr", "sparse_csc",
                                         "sparse_bsr", "sparse_bsc", "mkldnn"};
     int64_t layout;
@@ -103,9 +104,9 @@ static insitu_status check_layout(const json_cursor *at) {
     return json_fail(at, INSITU_UNSUPPORTED, "a tensor of layout %s; only strided tensors are handled", names[layout]);
 }
 
-insitu_status read_tensor_meta(reader *reader, const json_cursor *at, archive_tensor_meta *out) {
+insitu_status read_tensor_meta(reader_t *reader, const json_cursor_t *at, archive_tensor_meta_t *out) {
     memset(out, 0, sizeof(*out));
-    json_cursor member;
+    json_cursor_t member;
     uint32_t stride_count;
     TRY(json_member(at, "dtype", &member));
     TRY(read_dtype(&member, &out->dtype));
@@ -132,17 +133,18 @@ insitu_status read_tensor_meta(reader *reader, const json_cursor *at, archive_te
 
 typedef struct value_table {
     const char *key;
-    archive_value_kind value_kind;
-    sym_kind sym_kind;
-} value_table;
-static const value_table tables[] = {
+    archive_value_kind_t value_kind;
+    sym_kind_t sym_kind;
+} value_table_t;
+static const value_table_t tables[] = {
     {"tensor_values", ARCHIVE_TENSOR, SYM_KIND_INT},     {"sym_int_values", ARCHIVE_SYM, SYM_KIND_INT},
     {"sym_float_values", ARCHIVE_SYM, SYM_KIND_FLOAT},   {"sym_bool_values", ARCHIVE_SYM, SYM_KIND_BOOL},
     {"custom_obj_values", ARCHIVE_OBJECT, SYM_KIND_INT},
 };
 
-static insitu_status read_value(reader *reader, const value_table *table, const json_cursor *at, archive_value *out) {
-    json_cursor member;
+static insitu_status read_value(reader_t *reader, const value_table_t *table, const json_cursor_t *at,
+                                archive_value_t *out) {
+    json_cursor_t member;
     out->kind = table->value_kind;
     switch (table->value_kind) {
     case ARCHIVE_TENSOR: return read_tensor_meta(reader, at, &out->tensor);
@@ -154,11 +156,11 @@ static insitu_status read_value(reader *reader, const value_table *table, const 
     return INSITU_INTERNAL;
 }
 
-static insitu_status read_table(reader *reader, const value_table *table, const json_cursor *at, archive_value *values,
-                                archive_graph *graph) {
+static insitu_status read_table(reader_t *reader, const value_table_t *table, const json_cursor_t *at,
+                                archive_value_t *values, archive_graph_t *graph) {
     void *iterator = NULL;
-    for (json_cursor row; json_next(at, &iterator, &row);) {
-        archive_value *value = &values[graph->value_count];
+    for (json_cursor_t row; json_next(at, &iterator, &row);) {
+        archive_value_t *value = &values[graph->value_count];
         TRY(reader_intern(reader, row.key, &value->name));
         if (map_find(&graph->value_ids, value->name) != NONE)
             return json_fail(&row, INSITU_FORMAT, "the value '%s' is in two tables", value->name);
@@ -169,8 +171,8 @@ static insitu_status read_table(reader *reader, const value_table *table, const 
     return INSITU_OK;
 }
 
-insitu_status read_value_tables(reader *reader, const json_cursor *at, archive_graph *graph) {
-    json_cursor members[COUNT_OF(tables)];
+insitu_status read_value_tables(reader_t *reader, const json_cursor_t *at, archive_graph_t *graph) {
+    json_cursor_t members[COUNT_OF(tables)];
     bool present[COUNT_OF(tables)];
     size_t total = 0;
     TRY(json_member(at, tables[0].key, &members[0])); /* the others are absent from old files */
@@ -181,7 +183,7 @@ insitu_status read_value_tables(reader *reader, const json_cursor *at, archive_g
         total += count;
     }
     if (total > MAX_VALUES) return json_fail(at, INSITU_FORMAT, "%zu values, more than %d", total, MAX_VALUES);
-    archive_value *values;
+    archive_value_t *values;
     TRY(arena_array(reader->arena, total, sizeof(*values), &values));
     graph->values = values;
     for (size_t i = 0; i < COUNT_OF(tables); i++)

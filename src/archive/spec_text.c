@@ -2,16 +2,16 @@
  * and what the file keeps of it: collections.namedtuple<pkg.Point>(*, *). */
 #include "archive/archive_int.h"
 
-static void print_node(const json_t *node, uint32_t depth, text *out);
+static void print_node(const json_t *node, uint32_t depth, text_t *out);
 
-static void print_children(const json_t *children, uint32_t depth, text *out) {
+static void print_children(const json_t *children, uint32_t depth, text_t *out) {
     for (size_t i = 0; i < json_array_size(children); i++) {
         if (i) text_add(out, ", ", 2);
         print_node(json_array_get(children, i), depth, out);
     }
 }
 
-static void print_key(const json_t *key, text *out) {
+static void print_key(const json_t *key, text_t *out) {
     if (json_is_string(key))
         text_quoted(out, json_string_value(key));
     else if (json_is_integer(key))
@@ -20,7 +20,7 @@ static void print_key(const json_t *key, text *out) {
         text_add(out, "?", 1);
 }
 
-static void print_dict(const json_t *keys, const json_t *children, uint32_t depth, text *out) {
+static void print_dict(const json_t *keys, const json_t *children, uint32_t depth, text_t *out) {
     text_add(out, "{", 1);
     for (size_t i = 0; i < json_array_size(children); i++) {
         if (i) text_add(out, ", ", 2);
@@ -31,7 +31,7 @@ static void print_dict(const json_t *keys, const json_t *children, uint32_t dept
     text_add(out, "}", 1);
 }
 
-static void print_other(const char *type, const char *context, const json_t *children, uint32_t depth, text *out) {
+static void print_other(const char *type, const char *context, const json_t *children, uint32_t depth, text_t *out) {
     text_printf(out, "%s", type);
     if (context) {
         text_add(out, "<", 1);
@@ -43,7 +43,7 @@ static void print_other(const char *type, const char *context, const json_t *chi
     text_add(out, ")", 1);
 }
 
-static void print_container(const char *type, const json_t *node, uint32_t depth, text *out) {
+static void print_container(const char *type, const json_t *node, uint32_t depth, text_t *out) {
     const json_t *children = json_object_get(node, "children_spec");
     const char *context = json_string_value(json_object_get(node, "context"));
     if (strcmp(type, "builtins.tuple") == 0) {
@@ -65,7 +65,7 @@ static void print_container(const char *type, const json_t *node, uint32_t depth
     }
 }
 
-static void print_node(const json_t *node, uint32_t depth, text *out) {
+static void print_node(const json_t *node, uint32_t depth, text_t *out) {
     const char *type = json_string_value(json_object_get(node, "type"));
     if (!type)
         text_add(out, "*", 1);
@@ -75,7 +75,7 @@ static void print_node(const json_t *node, uint32_t depth, text *out) {
         print_container(type, node, depth + 1, out);
 }
 
-void print_spec_text(const char *spec, text *out) {
+void print_spec_text(const char *spec, text_t *out) {
     json_t *document = json_loads(spec, 0, NULL); /* [version, tree] */
     if (document)
         print_node(json_array_get(document, 1), 0, out);

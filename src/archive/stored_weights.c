@@ -10,27 +10,27 @@
 enum { FOLDER_WEIGHTS, FOLDER_CONSTANTS };
 
 typedef struct weights {
-    reader *reader;
-    stored_folder folders[2];
-    map storage_ids; /* "weights/weight_0:f32" -> index in storages */
-    map first_views; /* record of a torch.save file -> index in payloads */
-    archive_payload *payloads;
-    archive_storage *storages;
+    reader_t *reader;
+    stored_folder_t folders[2];
+    map_t storage_ids; /* "weights/weight_0:f32" -> index in storages */
+    map_t first_views; /* record of a torch.save file -> index in payloads */
+    archive_payload_t *payloads;
+    archive_storage_t *storages;
     uint32_t payload_count, payload_capacity, storage_count, storage_capacity;
     size_t copied; /* bytes */
-} weights;
+} weights_t;
 
 /* ---- folders ---- */
 
-insitu_status reader_find(reader *reader, const char *name, const zip_entry **out) {
+insitu_status reader_find(reader_t *reader, const char *name, const zip_entry_t **out) {
     const char *full;
     TRY(arena_printf(&reader->scratch, &full, "%s%s", reader->root, name));
     *out = zip_find(&reader->zip, full);
     return INSITU_OK;
 }
 
-static insitu_status open_folder(reader *reader, stored_folder *folder) {
-    const zip_entry *record;
+static insitu_status open_folder(reader_t *reader, stored_folder_t *folder) {
+    const zip_entry_t *record;
     TRY(reader_find(reader, folder->pickle_path, &record));
     if (record) {
         folder->kind = FOLDER_PICKLED;
@@ -43,7 +43,7 @@ static insitu_status open_folder(reader *reader, stored_folder *folder) {
 /* ---- one tensor ---- */
 
 /* The highest element that the view touches, counted from the record's start, plus one; 0 for a view of no elements. */
-static insitu_status view_extent(const reader *reader, const archive_payload *payload, int64_t *out_extent) {
+static insitu_status view_extent(const reader_t *reader, const archive_payload_t *payload, int64_t *out_extent) {
     *out_extent = 0;
     bool empty = false, fits = true;
     int64_t extent = 1, count = 1;
@@ -62,8 +62,8 @@ static insitu_status view_extent(const reader *reader, const archive_payload *pa
 }
 
 /* The record's bytes at an address that suits the dtype. */
-static insitu_status align_bytes(weights *weights, const zip_entry *record, dtype type, const uint8_t **out) {
-    reader *reader = weights->reader;
+static insitu_status align_bytes(weights_t *weights, const zip_entry_t *record, dtype_t type, const uint8_t **out) {
+    reader_t *reader = weights->reader;
     *out = record->data;
     uint32_t alignment = dtype_size(type) < 8 ? dtype_size(type) : 8;
     if ((uintptr_t)record->data % alignment == 0) return INSITU_OK;
@@ -75,15 +75,15 @@ static insitu_status align_bytes(weights *weights, const zip_entry *record, dtyp
 }
 
 /* The id of the record as a storage of the payload's dtype. */
-static insitu_status find_storage(weights *weights, const stored_bytes *bytes, archive_payload *payload) {
-    reader *reader = weights->reader;
+static insitu_status find_storage(weights_t *weights, const stored_bytes_t *bytes, archive_payload_t *payload) {
+    reader_t *reader = weights->reader;
     const char *key;
     TRY(arena_printf(&reader->scratch, &key, "%s:%s", bytes->record, dtype_name(payload->dtype)));
     payload->storage = map_find(&weights->storage_ids, key);
     if (payload->storage != NONE) return INSITU_OK;
     TRY(arena_grow(reader->arena, &weights->storages, &weights->storage_capacity, (size_t)weights->storage_count + 1,
                    sizeof(*weights->storages)));
-    archive_storage *storage = &weights->storages[weights->storage_count];
+    archive_storage_t *storage = &weights->storages[weights->storage_count];
     TRY(arena_string(reader->arena, bytes->record, strlen(bytes->record), &storage->record));
     TRY(align_bytes(weights, bytes->entry, payload->dtype, &storage->data));
     storage->size = bytes->entry->size;
@@ -93,12 +93,13 @@ static insitu_status find_storage(weights *weights, const stored_bytes *bytes, a
 }
 
 /* torch.save keeps the aliasing of tensors of several dtypes, which storages of one dtype would lose. */
-static insitu_status check_one_dtype(weights *weights, const stored_bytes *bytes, const archive_payload *payload) {
+static insitu_status check_one_dtype(weights_t *weights, const stored_bytes_t *bytes,
+                                     const archive_payload_t *payload) {
     if (!bytes->keeps_aliases) return INSITU_OK;
     uint32_t first = map_find(&weights->first_views, bytes->record);
     if (first == NONE)
         return map_set(&weights->first_views, &weights->reader->scratch, bytes->record, weights->payload_count);
-    const archive_payload *other = &weights->payloads[first];
+    const archive_payload_t *other = &weights->payloads[first];
     if (other->dtype != payload->dtype)
         FAIL(weights->reader->diag, INSITU_UNSUPPORTED,
              "'%s' and '%s' are stored as views of one storage with the dtypes %s and %s; a storage has one dtype here",
@@ -106,9 +107,9 @@ static insitu_status check_one_dtype(weights *weights, const stored_bytes *bytes
     return INSITU_OK;
 }
 
-insitu_status check_view(const reader *reader, const stored_bytes *bytes, const archive_payload *payload,
+insitu_status check_view(const reader_t *reader, const stored_bytes_t *bytes, const archive_payload_t *payload,
                          int64_t *out_extent) {
-    const zip_entry *record = bytes->entry;
+    const zip_entry_t *record = bytes->entry;
     TRY(view_extent(reader, payload, out_extent));
     if (!*out_extent) return INSITU_OK;
     if (!record->size)
@@ -121,7 +122,7 @@ insitu_status check_view(const reader *reader, const stored_bytes *bytes, const 
     return INSITU_OK;
 }
 
-static insitu_status place_view(weights *weights, const stored_bytes *bytes, archive_payload *payload) {
+static insitu_status place_view(weights_t *weights, const stored_bytes_t *bytes, archive_payload_t *payload) {
     int64_t extent;
     TRY(check_view(weights->reader, bytes, payload, &extent));
     if (!extent) return INSITU_OK;
@@ -131,9 +132,9 @@ static insitu_status place_view(weights *weights, const stored_bytes *bytes, arc
 
 /* ---- all that inputs name ---- */
 
-insitu_status folder_find(reader *reader, const stored_folder *folder, archive_payload *payload, stored_bytes *out,
-                          bool *out_found) {
-    const pickled *value;
+insitu_status folder_find(reader_t *reader, const stored_folder_t *folder, archive_payload_t *payload,
+                          stored_bytes_t *out, bool *out_found) {
+    const pickled_t *value;
     *out_found = false;
     switch (folder->kind) {
     case FOLDER_ABSENT: return INSITU_OK;
@@ -147,18 +148,18 @@ insitu_status folder_find(reader *reader, const stored_folder *folder, archive_p
     return INSITU_INTERNAL;
 }
 
-static insitu_status find_payload(weights *weights, archive_input *input) {
-    reader *reader = weights->reader;
+static insitu_status find_payload(weights_t *weights, archive_input_t *input) {
+    reader_t *reader = weights->reader;
     bool constant =
         input->kind == ARCHIVE_INPUT_TENSOR_CONSTANT || (input->kind == ARCHIVE_INPUT_BUFFER && !input->is_persistent);
-    stored_folder *folder = &weights->folders[constant ? FOLDER_CONSTANTS : FOLDER_WEIGHTS];
+    stored_folder_t *folder = &weights->folders[constant ? FOLDER_CONSTANTS : FOLDER_WEIGHTS];
     input->payload = map_find(&folder->payloads, input->fqn);
     if (input->payload != NONE) return INSITU_OK;
     TRY(arena_grow(reader->arena, &weights->payloads, &weights->payload_capacity, (size_t)weights->payload_count + 1,
                    sizeof(*weights->payloads)));
-    archive_payload *payload = &weights->payloads[weights->payload_count];
-    *payload = (archive_payload){.fqn = input->fqn, .is_constant = constant, .storage = NONE};
-    stored_bytes bytes = {0};
+    archive_payload_t *payload = &weights->payloads[weights->payload_count];
+    *payload = (archive_payload_t){.fqn = input->fqn, .is_constant = constant, .storage = NONE};
+    stored_bytes_t bytes = {0};
     bool found;
     TRY(folder_find(reader, folder, payload, &bytes, &found));
     if (!found)
@@ -170,8 +171,9 @@ static insitu_status find_payload(weights *weights, archive_input *input) {
 }
 
 /* The program's metadata of a stored tensor must be the stored one's. */
-static insitu_status check_recorded(const reader *reader, const archive_input *input, const archive_payload *payload) {
-    const archive_tensor_meta *meta = &reader->program->graph->values[input->value].tensor;
+static insitu_status check_recorded(const reader_t *reader, const archive_input_t *input,
+                                    const archive_payload_t *payload) {
+    const archive_tensor_meta_t *meta = &reader->program->graph->values[input->value].tensor;
     bool same = meta->dtype == payload->dtype && meta->rank == payload->rank;
     for (uint32_t i = 0; same && i < meta->rank; i++)
         same = !meta->sizes[i].expression && meta->sizes[i].value.i == payload->sizes[i];
@@ -181,10 +183,10 @@ static insitu_status check_recorded(const reader *reader, const archive_input *i
     return INSITU_OK;
 }
 
-static insitu_status read_payloads(weights *weights) {
-    reader *reader = weights->reader;
-    archive_program *program = reader->program;
-    archive_input *inputs;
+static insitu_status read_payloads(weights_t *weights) {
+    reader_t *reader = weights->reader;
+    archive_program_t *program = reader->program;
+    archive_input_t *inputs;
     for (size_t i = 0; i < COUNT_OF(weights->folders); i++) TRY(open_folder(reader, &weights->folders[i]));
     TRY(arena_copy(reader->arena, program->inputs, program->graph->input_count * sizeof(*inputs), &inputs));
     for (uint32_t i = 0; i < program->graph->input_count; i++) {
@@ -200,7 +202,7 @@ static insitu_status read_payloads(weights *weights) {
     return INSITU_OK;
 }
 
-static insitu_status name_records(reader *reader, const char *model, stored_folder *folder) {
+static insitu_status name_records(reader_t *reader, const char *model, stored_folder_t *folder) {
     if (!model) {
         folder->pickle_path =
             strcmp(folder->name, "weights") == 0 ? "serialized_state_dict.pt" : "serialized_constants.pt";
@@ -211,8 +213,8 @@ static insitu_status name_records(reader *reader, const char *model, stored_fold
                         folder->name);
 }
 
-insitu_status read_stored_weights(reader *reader, const char *model, archive_about *about) {
-    weights weights = {.reader = reader, .folders = {{.name = "weights"}, {.name = "constants"}}};
+insitu_status read_stored_weights(reader_t *reader, const char *model, archive_about_t *about) {
+    weights_t weights = {.reader = reader, .folders = {{.name = "weights"}, {.name = "constants"}}};
     insitu_status status = INSITU_OK;
     for (size_t i = 0; i < COUNT_OF(weights.folders) && status == INSITU_OK; i++)
         status = name_records(reader, model, &weights.folders[i]);

@@ -7,14 +7,14 @@
  * A record of no bytes stands for an empty dict. Tensors of one storage share its record. */
 #include "archive/archive_int.h"
 
-static insitu_status find_inner(reader *reader, const torch_save *save, const char *name, const zip_entry **out) {
+static insitu_status find_inner(reader_t *reader, const torch_save_t *save, const char *name, const zip_entry_t **out) {
     const char *full;
     TRY(arena_printf(&reader->scratch, &full, "%s%s", save->root, name));
     *out = zip_find(&save->zip, full);
     return INSITU_OK;
 }
 
-static insitu_status find_root(reader *reader, torch_save *save) {
+static insitu_status find_root(reader_t *reader, torch_save_t *save) {
     const char *first = save->zip.count ? save->zip.entries[0].name : "";
     const char *slash = strchr(first, '/');
     if (!slash)
@@ -22,8 +22,8 @@ static insitu_status find_root(reader *reader, torch_save *save) {
     return arena_string(&reader->scratch, first, (size_t)(slash + 1 - first), &save->root);
 }
 
-static insitu_status check_byteorder(reader *reader, const torch_save *save) {
-    const zip_entry *entry;
+static insitu_status check_byteorder(reader_t *reader, const torch_save_t *save) {
+    const zip_entry_t *entry;
     TRY(find_inner(reader, save, "byteorder", &entry));
     if (!entry) return INSITU_OK;
     TRY(zip_verify(entry, reader->diag));
@@ -33,8 +33,8 @@ static insitu_status check_byteorder(reader *reader, const torch_save *save) {
     return INSITU_OK;
 }
 
-static insitu_status read_pickle(reader *reader, torch_save *save) {
-    const zip_entry *entry;
+static insitu_status read_pickle(reader_t *reader, torch_save_t *save) {
+    const zip_entry_t *entry;
     const char *name;
     TRY(find_inner(reader, save, "data.pkl", &entry));
     if (!entry)
@@ -45,10 +45,10 @@ static insitu_status read_pickle(reader *reader, torch_save *save) {
     return unpickle(&reader->scratch, name, entry->data, entry->size, &save->value, reader->diag);
 }
 
-static insitu_status index_dict(reader *reader, torch_save *save) {
-    const pickled *value = save->value;
+static insitu_status index_dict(reader_t *reader, torch_save_t *save) {
+    const pickled_t *value = save->value;
     for (uint32_t i = 0; i < value->count; i += 2) {
-        const pickled *key = value->items[i];
+        const pickled_t *key = value->items[i];
         if (key->kind != PICKLED_TEXT || key->size > MAX_NAME || strlen(key->text) != key->size)
             FAIL(reader->diag, INSITU_FORMAT, "record '%s': key %u of the dict of tensors is not a name", save->name,
                  i / 2);
@@ -57,11 +57,11 @@ static insitu_status index_dict(reader *reader, torch_save *save) {
     return INSITU_OK;
 }
 
-insitu_status torch_save_read(reader *reader, const char *path, const zip_entry *record, torch_save *out) {
+insitu_status torch_save_read(reader_t *reader, const char *path, const zip_entry_t *record, torch_save_t *out) {
     memset(out, 0, sizeof(*out));
     out->name = path;
     if (!record->size) return INSITU_OK;
-    const file_map bytes = {.data = record->data, .size = record->size};
+    const file_map_t bytes = {.data = record->data, .size = record->size};
     TRY(zip_read(&reader->scratch, &bytes, path, &out->zip, reader->diag));
     TRY(find_root(reader, out));
     TRY(check_byteorder(reader, out));
@@ -69,20 +69,20 @@ insitu_status torch_save_read(reader *reader, const char *path, const zip_entry 
     return out->value->kind == PICKLED_DICT ? index_dict(reader, out) : INSITU_OK;
 }
 
-insitu_status torch_save_check_dict(const reader *reader, const torch_save *save) {
+insitu_status torch_save_check_dict(const reader_t *reader, const torch_save_t *save) {
     if (!save->value || save->value->kind == PICKLED_DICT) return INSITU_OK;
     FAIL(reader->diag, INSITU_FORMAT, "record '%s' holds %s where a dict of tensors was expected", save->name,
          pickled_kind_name(save->value->kind));
 }
 
-const pickled *torch_save_find(const torch_save *save, const char *name) {
+const pickled_t *torch_save_find(const torch_save_t *save, const char *name) {
     uint32_t found = map_find(&save->names, name);
     return found == NONE ? NULL : save->value->items[found];
 }
 
 /* ---- tensors ---- */
 
-static insitu_status copy_dims(reader *reader, const pickled *dims, const int64_t **out) {
+static insitu_status copy_dims(reader_t *reader, const pickled_t *dims, const int64_t **out) {
     int64_t *numbers;
     TRY(arena_array(reader->arena, dims->count, sizeof(*numbers), &numbers));
     for (uint32_t i = 0; i < dims->count; i++) numbers[i] = dims->items[i]->number;
@@ -90,9 +90,9 @@ static insitu_status copy_dims(reader *reader, const pickled *dims, const int64_
     return INSITU_OK;
 }
 
-static insitu_status find_storage(reader *reader, const torch_save *save, const pickled_storage *storage,
-                                  stored_bytes *out) {
-    const zip_entry *entry;
+static insitu_status find_storage(reader_t *reader, const torch_save_t *save, const pickled_storage_t *storage,
+                                  stored_bytes_t *out) {
+    const zip_entry_t *entry;
     const char *name;
     TRY(arena_printf(&reader->scratch, &name, "data/%s", storage->key));
     TRY(find_inner(reader, save, name, &entry));
@@ -106,13 +106,13 @@ static insitu_status find_storage(reader *reader, const torch_save *save, const 
     return INSITU_OK;
 }
 
-insitu_status torch_save_payload(reader *reader, const torch_save *save, const pickled *value, archive_payload *payload,
-                                 stored_bytes *out) {
-    *out = (stored_bytes){.keeps_aliases = true};
+insitu_status torch_save_payload(reader_t *reader, const torch_save_t *save, const pickled_t *value,
+                                 archive_payload_t *payload, stored_bytes_t *out) {
+    *out = (stored_bytes_t){.keeps_aliases = true};
     if (value->kind != PICKLED_TENSOR)
         FAIL(reader->diag, INSITU_UNSUPPORTED, "'%s' is stored as %s; only tensors are read", payload->fqn,
              pickled_kind_name(value->kind));
-    const pickled_tensor *tensor = value->tensor;
+    const pickled_tensor_t *tensor = value->tensor;
     if (tensor->has_lazy_bits)
         FAIL(reader->diag, INSITU_UNSUPPORTED,
              "'%s' is stored as a tensor whose elements are conjugated or negated when read; only plain tensors are "

@@ -3,19 +3,19 @@
 
 typedef struct opcode {
     const char *name;
-    insitu_status (*run)(unpickler *u, uint32_t operand); /* NULL: known, and refused */
+    insitu_status (*run)(unpickler_t *u, uint32_t operand); /* NULL: known, and refused */
     uint32_t operand;
-} opcode;
+} opcode_t;
 
 enum { STOP = '.', LAST_PROTOCOL = 5 };
 
-const char *pickled_kind_name(pickled_kind kind) {
+const char *pickled_kind_name(pickled_kind_t kind) {
     static const char *const names[] = {"None",   "a boolean", "an integer", "a number",  "a string", "a tuple",
                                         "a list", "a dict",    "a global",   "a storage", "a tensor"};
     return names[kind];
 }
 
-insitu_status unpickle_fail(const unpickler *u, insitu_status code, const char *format, ...) {
+insitu_status unpickle_fail(const unpickler_t *u, insitu_status code, const char *format, ...) {
     char sentence[INSITU_DIAG_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
@@ -24,7 +24,7 @@ insitu_status unpickle_fail(const unpickler *u, insitu_status code, const char *
     return diag_set(u->diag, code, "%s, byte %zu, %s: %s", u->name, u->opcode_at, u->opcode, sentence);
 }
 
-insitu_status unpickle_new(unpickler *u, pickled_kind kind, pickled **out) {
+insitu_status unpickle_new(unpickler_t *u, pickled_kind_t kind, pickled_t **out) {
     *out = NULL;
     if (u->value_count >= MAX_VALUES)
         return unpickle_fail(u, INSITU_FORMAT, "the pickle holds more than %d values", MAX_VALUES);
@@ -36,29 +36,29 @@ insitu_status unpickle_new(unpickler *u, pickled_kind kind, pickled **out) {
 
 /* ---- the stack ---- */
 
-static insitu_status push(unpickler *u, pickled *value) {
+static insitu_status push(unpickler_t *u, pickled_t *value) {
     TRY(arena_grow(u->arena, &u->stack, &u->stack_capacity, (size_t)u->height + 1, sizeof(*u->stack)));
     u->stack[u->height++] = value;
     return INSITU_OK;
 }
 
 /* Makes sure that count values lie above the last mark. */
-static insitu_status need(const unpickler *u, uint32_t count) {
+static insitu_status need(const unpickler_t *u, uint32_t count) {
     uint32_t floor = u->mark_count ? u->marks[u->mark_count - 1] : 0;
     if (u->height - floor < count)
         return unpickle_fail(u, INSITU_FORMAT, "it needs %u values where the stack has %u", count, u->height - floor);
     return INSITU_OK;
 }
 
-static insitu_status pop(unpickler *u, pickled **out) {
+static insitu_status pop(unpickler_t *u, pickled_t **out) {
     *out = NULL;
     TRY(need(u, 1));
     *out = u->stack[--u->height];
     return INSITU_OK;
 }
 
-static insitu_status pop_text(unpickler *u, const pickled **out) {
-    pickled *value;
+static insitu_status pop_text(unpickler_t *u, const pickled_t **out) {
+    pickled_t *value;
     *out = NULL;
     TRY(pop(u, &value));
     if (value->kind != PICKLED_TEXT)
@@ -68,7 +68,7 @@ static insitu_status pop_text(unpickler *u, const pickled **out) {
 }
 
 /* Removes the last mark; the values above it stay, and their count is told. */
-static insitu_status pop_mark(unpickler *u, uint32_t *out_count) {
+static insitu_status pop_mark(unpickler_t *u, uint32_t *out_count) {
     *out_count = 0;
     if (!u->mark_count) return unpickle_fail(u, INSITU_FORMAT, "there is no mark on the stack");
     *out_count = u->height - u->marks[--u->mark_count];
@@ -77,7 +77,7 @@ static insitu_status pop_mark(unpickler *u, uint32_t *out_count) {
 
 /* ---- what follows an opcode ---- */
 
-static insitu_status take(unpickler *u, uint64_t size, const uint8_t **out) {
+static insitu_status take(unpickler_t *u, uint64_t size, const uint8_t **out) {
     *out = NULL;
     if (size > u->size - u->position)
         return unpickle_fail(u, INSITU_FORMAT, "it needs %llu bytes where the record has %zu left",
@@ -88,7 +88,7 @@ static insitu_status take(unpickler *u, uint64_t size, const uint8_t **out) {
 }
 
 /* A little-endian number of at most 8 bytes. */
-static insitu_status take_number(unpickler *u, uint32_t size, uint64_t *out) {
+static insitu_status take_number(unpickler_t *u, uint32_t size, uint64_t *out) {
     const uint8_t *bytes;
     *out = 0;
     TRY(take(u, size, &bytes));
@@ -97,7 +97,7 @@ static insitu_status take_number(unpickler *u, uint32_t size, uint64_t *out) {
 }
 
 /* Up to the end of the line, which is left out. */
-static insitu_status take_line(unpickler *u, const char **out, size_t *out_size) {
+static insitu_status take_line(unpickler_t *u, const char **out, size_t *out_size) {
     const uint8_t *start = u->data + u->position;
     const uint8_t *end = memchr(start, '\n', u->size - u->position);
     *out = "";
@@ -111,7 +111,7 @@ static insitu_status take_line(unpickler *u, const char **out, size_t *out_size)
 
 /* ---- plain values ---- */
 
-static insitu_status op_protocol(unpickler *u, uint32_t operand) {
+static insitu_status op_protocol(unpickler_t *u, uint32_t operand) {
     uint64_t version;
     (void)operand;
     TRY(take_number(u, 1, &version));
@@ -121,7 +121,7 @@ static insitu_status op_protocol(unpickler *u, uint32_t operand) {
     return INSITU_OK;
 }
 
-static insitu_status op_frame(unpickler *u, uint32_t operand) {
+static insitu_status op_frame(unpickler_t *u, uint32_t operand) {
     uint64_t size;
     (void)operand;
     TRY(take_number(u, 8, &size));
@@ -131,29 +131,29 @@ static insitu_status op_frame(unpickler *u, uint32_t operand) {
     return INSITU_OK;
 }
 
-static insitu_status op_none(unpickler *u, uint32_t operand) {
-    pickled *value;
+static insitu_status op_none(unpickler_t *u, uint32_t operand) {
+    pickled_t *value;
     (void)operand;
     TRY(unpickle_new(u, PICKLED_NONE, &value));
     return push(u, value);
 }
 
-static insitu_status op_bool(unpickler *u, uint32_t operand) {
-    pickled *value;
+static insitu_status op_bool(unpickler_t *u, uint32_t operand) {
+    pickled_t *value;
     TRY(unpickle_new(u, PICKLED_BOOL, &value));
     value->number = operand;
     return push(u, value);
 }
 
-static insitu_status push_int(unpickler *u, int64_t number) {
-    pickled *value;
+static insitu_status push_int(unpickler_t *u, int64_t number) {
+    pickled_t *value;
     TRY(unpickle_new(u, PICKLED_INT, &value));
     value->number = number;
     return push(u, value);
 }
 
 /* size bytes, extended by their sign */
-static insitu_status take_signed(unpickler *u, uint32_t size, int64_t *out) {
+static insitu_status take_signed(unpickler_t *u, uint32_t size, int64_t *out) {
     uint64_t bits;
     *out = 0;
     TRY(take_number(u, size, &bits));
@@ -162,19 +162,19 @@ static insitu_status take_signed(unpickler *u, uint32_t size, int64_t *out) {
     return INSITU_OK;
 }
 
-static insitu_status op_unsigned(unpickler *u, uint32_t operand) {
+static insitu_status op_unsigned(unpickler_t *u, uint32_t operand) {
     uint64_t number;
     TRY(take_number(u, operand, &number));
     return push_int(u, (int64_t)number);
 }
 
-static insitu_status op_signed(unpickler *u, uint32_t operand) {
+static insitu_status op_signed(unpickler_t *u, uint32_t operand) {
     int64_t number;
     TRY(take_signed(u, operand, &number));
     return push_int(u, number);
 }
 
-static insitu_status op_long(unpickler *u, uint32_t operand) {
+static insitu_status op_long(unpickler_t *u, uint32_t operand) {
     uint64_t size;
     int64_t number;
     TRY(take_number(u, operand, &size));
@@ -185,9 +185,9 @@ static insitu_status op_long(unpickler *u, uint32_t operand) {
     return push_int(u, number);
 }
 
-static insitu_status op_float(unpickler *u, uint32_t operand) { /* big-endian */
+static insitu_status op_float(unpickler_t *u, uint32_t operand) { /* big-endian */
     const uint8_t *bytes;
-    pickled *value;
+    pickled_t *value;
     uint64_t bits = 0;
     (void)operand;
     TRY(take(u, 8, &bytes));
@@ -197,10 +197,10 @@ static insitu_status op_float(unpickler *u, uint32_t operand) { /* big-endian */
     return push(u, value);
 }
 
-static insitu_status op_text(unpickler *u, uint32_t operand) {
+static insitu_status op_text(unpickler_t *u, uint32_t operand) {
     uint64_t size;
     const uint8_t *bytes;
-    pickled *value;
+    pickled_t *value;
     TRY(take_number(u, operand, &size));
     TRY(take(u, size, &bytes));
     TRY(unpickle_new(u, PICKLED_TEXT, &value));
@@ -211,22 +211,22 @@ static insitu_status op_text(unpickler *u, uint32_t operand) {
 
 /* ---- containers ---- */
 
-static insitu_status op_mark(unpickler *u, uint32_t operand) {
+static insitu_status op_mark(unpickler_t *u, uint32_t operand) {
     (void)operand;
     TRY(arena_grow(u->arena, &u->marks, &u->mark_capacity, (size_t)u->mark_count + 1, sizeof(*u->marks)));
     u->marks[u->mark_count++] = u->height;
     return INSITU_OK;
 }
 
-static insitu_status op_empty(unpickler *u, uint32_t operand) {
-    pickled *value;
-    TRY(unpickle_new(u, (pickled_kind)operand, &value));
+static insitu_status op_empty(unpickler_t *u, uint32_t operand) {
+    pickled_t *value;
+    TRY(unpickle_new(u, (pickled_kind_t)operand, &value));
     return push(u, value);
 }
 
 /* A tuple of the topmost values. */
-static insitu_status op_tuple(unpickler *u, uint32_t operand) {
-    pickled *value;
+static insitu_status op_tuple(unpickler_t *u, uint32_t operand) {
+    pickled_t *value;
     TRY(need(u, operand));
     TRY(unpickle_new(u, PICKLED_TUPLE, &value));
     value->count = operand;
@@ -236,7 +236,7 @@ static insitu_status op_tuple(unpickler *u, uint32_t operand) {
     return push(u, value);
 }
 
-static insitu_status op_tuple_marked(unpickler *u, uint32_t operand) {
+static insitu_status op_tuple_marked(unpickler_t *u, uint32_t operand) {
     (void)operand;
     uint32_t count;
     TRY(pop_mark(u, &count));
@@ -244,10 +244,10 @@ static insitu_status op_tuple_marked(unpickler *u, uint32_t operand) {
 }
 
 /* Adds the topmost count values to the container below them. */
-static insitu_status add_items(unpickler *u, pickled_kind kind, uint32_t count) {
+static insitu_status add_items(unpickler_t *u, pickled_kind_t kind, uint32_t count) {
     u->height -= count;
     TRY(need(u, 1));
-    pickled *target = u->stack[u->height - 1];
+    pickled_t *target = u->stack[u->height - 1];
     if (target->kind != kind)
         return unpickle_fail(u, INSITU_FORMAT, "%s where %s was expected", pickled_kind_name(target->kind),
                              pickled_kind_name(kind));
@@ -259,26 +259,26 @@ static insitu_status add_items(unpickler *u, pickled_kind kind, uint32_t count) 
     return INSITU_OK;
 }
 
-static insitu_status op_append(unpickler *u, uint32_t operand) {
+static insitu_status op_append(unpickler_t *u, uint32_t operand) {
     TRY(need(u, 1));
-    return add_items(u, (pickled_kind)operand, 1);
+    return add_items(u, (pickled_kind_t)operand, 1);
 }
 
-static insitu_status op_set_item(unpickler *u, uint32_t operand) {
+static insitu_status op_set_item(unpickler_t *u, uint32_t operand) {
     TRY(need(u, 2));
-    return add_items(u, (pickled_kind)operand, 2);
+    return add_items(u, (pickled_kind_t)operand, 2);
 }
 
-static insitu_status op_add_marked(unpickler *u, uint32_t operand) {
+static insitu_status op_add_marked(unpickler_t *u, uint32_t operand) {
     uint32_t count;
     TRY(pop_mark(u, &count));
-    return add_items(u, (pickled_kind)operand, count);
+    return add_items(u, (pickled_kind_t)operand, count);
 }
 
 /* ---- the memo ---- */
 
 /* Python numbers the places in turn; so does every writer, which keeps the memo as small as the pickle. */
-static insitu_status memoize(unpickler *u, uint64_t index) {
+static insitu_status memoize(unpickler_t *u, uint64_t index) {
     TRY(need(u, 1));
     if (index > u->memo_count)
         return unpickle_fail(u, INSITU_FORMAT, "memo place %llu where %u would be next", (unsigned long long)index,
@@ -289,18 +289,18 @@ static insitu_status memoize(unpickler *u, uint64_t index) {
     return INSITU_OK;
 }
 
-static insitu_status op_put(unpickler *u, uint32_t operand) {
+static insitu_status op_put(unpickler_t *u, uint32_t operand) {
     uint64_t index;
     TRY(take_number(u, operand, &index));
     return memoize(u, index);
 }
 
-static insitu_status op_memoize(unpickler *u, uint32_t operand) {
+static insitu_status op_memoize(unpickler_t *u, uint32_t operand) {
     (void)operand;
     return memoize(u, u->memo_count);
 }
 
-static insitu_status op_get(unpickler *u, uint32_t operand) {
+static insitu_status op_get(unpickler_t *u, uint32_t operand) {
     uint64_t index;
     TRY(take_number(u, operand, &index));
     if (index >= u->memo_count)
@@ -310,10 +310,10 @@ static insitu_status op_get(unpickler *u, uint32_t operand) {
 
 /* ---- objects ---- */
 
-static insitu_status op_global(unpickler *u, uint32_t operand) {
+static insitu_status op_global(unpickler_t *u, uint32_t operand) {
     const char *module, *name;
     size_t module_size, name_size;
-    pickled *value;
+    pickled_t *value;
     (void)operand;
     TRY(take_line(u, &module, &module_size));
     TRY(take_line(u, &name, &name_size));
@@ -321,9 +321,9 @@ static insitu_status op_global(unpickler *u, uint32_t operand) {
     return push(u, value);
 }
 
-static insitu_status op_stack_global(unpickler *u, uint32_t operand) {
-    const pickled *module, *name;
-    pickled *value;
+static insitu_status op_stack_global(unpickler_t *u, uint32_t operand) {
+    const pickled_t *module, *name;
+    pickled_t *value;
     (void)operand;
     TRY(pop_text(u, &name));
     TRY(pop_text(u, &module));
@@ -331,8 +331,8 @@ static insitu_status op_stack_global(unpickler *u, uint32_t operand) {
     return push(u, value);
 }
 
-static insitu_status op_reduce(unpickler *u, uint32_t operand) {
-    pickled *arguments, *callee, *value;
+static insitu_status op_reduce(unpickler_t *u, uint32_t operand) {
+    pickled_t *arguments, *callee, *value;
     (void)operand;
     TRY(pop(u, &arguments));
     TRY(pop(u, &callee));
@@ -341,20 +341,20 @@ static insitu_status op_reduce(unpickler *u, uint32_t operand) {
 }
 
 /* The attributes of an ordered dict (_metadata of a state dict) say nothing about its tensors. */
-static insitu_status op_build(unpickler *u, uint32_t operand) {
-    pickled *attributes;
+static insitu_status op_build(unpickler_t *u, uint32_t operand) {
+    pickled_t *attributes;
     (void)operand;
     TRY(pop(u, &attributes));
     TRY(need(u, 1));
-    const pickled *target = u->stack[u->height - 1];
+    const pickled_t *target = u->stack[u->height - 1];
     if (target->kind != PICKLED_DICT)
         return unpickle_fail(u, INSITU_UNSUPPORTED, "attributes of %s; only those of a dict are read",
                              pickled_kind_name(target->kind));
     return INSITU_OK;
 }
 
-static insitu_status op_persistent(unpickler *u, uint32_t operand) {
-    pickled *id, *value;
+static insitu_status op_persistent(unpickler_t *u, uint32_t operand) {
+    pickled_t *id, *value;
     (void)operand;
     TRY(pop(u, &id));
     TRY(unpickle_persistent(u, id, &value));
@@ -363,7 +363,7 @@ static insitu_status op_persistent(unpickler *u, uint32_t operand) {
 
 /* ---- table ---- */
 
-static const opcode opcodes[256] = {
+static const opcode_t opcodes[256] = {
     ['('] = {"MARK", op_mark, 0},
     [')'] = {"EMPTY_TUPLE", op_empty, PICKLED_TUPLE},
     ['.'] = {"STOP", NULL, 0}, /* the loop's */
@@ -435,12 +435,12 @@ static const opcode opcodes[256] = {
 };
 
 /* One opcode; the value when it is STOP. */
-static insitu_status step(unpickler *u, pickled **out) {
+static insitu_status step(unpickler_t *u, pickled_t **out) {
     u->opcode_at = u->position;
     u->opcode = "end";
     if (u->position >= u->size) return unpickle_fail(u, INSITU_FORMAT, "the record ends before the opcode STOP");
     uint8_t code = u->data[u->position++];
-    const opcode *row = &opcodes[code];
+    const opcode_t *row = &opcodes[code];
     u->opcode = row->name ? row->name : "opcode";
     if (!row->name) return unpickle_fail(u, INSITU_FORMAT, "0x%02x is not an opcode of pickles", code);
     if (code == STOP) {
@@ -455,10 +455,10 @@ static insitu_status step(unpickler *u, pickled **out) {
     return row->run(u, row->operand);
 }
 
-insitu_status unpickle(arena *arena, const char *name, const uint8_t *data, size_t size, const pickled **out,
+insitu_status unpickle(arena_t *arena, const char *name, const uint8_t *data, size_t size, const pickled_t **out,
                        insitu_diag *diag) {
-    unpickler u = {.arena = arena, .name = name, .data = data, .size = size, .diag = diag};
-    pickled *value = NULL;
+    unpickler_t u = {.arena = arena, .name = name, .data = data, .size = size, .diag = diag};
+    pickled_t *value = NULL;
     *out = NULL;
     while (!value) TRY(step(&u, &value));
     *out = value;

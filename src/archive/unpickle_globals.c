@@ -15,16 +15,16 @@ typedef enum global_kind {
     GLOBAL_FROM_TYPE,
     GLOBAL_WITHOUT_DATA, /* refused: a tensor without bytes */
     GLOBAL_OTHER_TENSOR  /* refused: what says which tensor it builds */
-} global_kind;
+} global_kind_t;
 
 struct pickle_global {
     const char *module, *name;
-    global_kind kind;
-    dtype dtype;
+    global_kind_t kind;
+    dtype_t dtype;
     const char *what;
 };
 
-static const pickle_global globals[] = {
+static const pickle_global_t globals[] = {
     {"collections", "OrderedDict", GLOBAL_ORDERED_DICT, DTYPE_COUNT, NULL},
     {"torch._utils", "_rebuild_tensor_v2", GLOBAL_TENSOR_V2, DTYPE_COUNT, NULL},
     {"torch._utils", "_rebuild_tensor_v3", GLOBAL_TENSOR_V3, DTYPE_COUNT, NULL},
@@ -95,13 +95,13 @@ static bool same(const char *text, const char *bytes, size_t size) {
     return strlen(text) == size && memcmp(text, bytes, size) == 0;
 }
 
-insitu_status unpickle_global(unpickler *u, const char *module, size_t module_size, const char *name, size_t name_size,
-                              pickled **out) {
+insitu_status unpickle_global(unpickler_t *u, const char *module, size_t module_size, const char *name,
+                              size_t name_size, pickled_t **out) {
     *out = NULL;
     char shown[SHOWN_NAME];
     show_name(shown, module, module_size, name, name_size);
     for (size_t i = 0; i < COUNT_OF(globals); i++) {
-        const pickle_global *row = &globals[i];
+        const pickle_global_t *row = &globals[i];
         if (!same(row->module, module, module_size) || !same(row->name, name, name_size)) continue;
         if (row->kind == GLOBAL_WITHOUT_DATA)
             return unpickle_fail(u, INSITU_FORMAT,
@@ -122,15 +122,15 @@ insitu_status unpickle_global(unpickler *u, const char *module, size_t module_si
 
 /* ---- arguments of calls ---- */
 
-static insitu_status check_argument(const unpickler *u, const pickle_global *callee, const pickled *arguments,
-                                    uint32_t index, pickled_kind kind) {
-    const pickled *argument = arguments->items[index];
+static insitu_status check_argument(const unpickler_t *u, const pickle_global_t *callee, const pickled_t *arguments,
+                                    uint32_t index, pickled_kind_t kind) {
+    const pickled_t *argument = arguments->items[index];
     if (argument->kind == kind) return INSITU_OK;
     return unpickle_fail(u, INSITU_FORMAT, "'%s.%s' is given %s as argument %u, where %s was expected", callee->module,
                          callee->name, pickled_kind_name(argument->kind), index, pickled_kind_name(kind));
 }
 
-static insitu_status check_count(const unpickler *u, const pickle_global *callee, const pickled *arguments,
+static insitu_status check_count(const unpickler_t *u, const pickle_global_t *callee, const pickled_t *arguments,
                                  uint32_t least, uint32_t most) {
     if (arguments->count >= least && arguments->count <= most) return INSITU_OK;
     return unpickle_fail(u, INSITU_FORMAT, "'%s.%s' is given %u arguments where %u to %u were expected", callee->module,
@@ -138,7 +138,7 @@ static insitu_status check_count(const unpickler *u, const pickle_global *callee
 }
 
 /* A tuple of numbers >= 0, few enough for a shape. */
-static insitu_status check_dims(const unpickler *u, const pickled *dims, const char *what) {
+static insitu_status check_dims(const unpickler_t *u, const pickled_t *dims, const char *what) {
     if (dims->count > MAX_RANK)
         return unpickle_fail(u, INSITU_UNSUPPORTED, "a tensor of rank %u; at most %d is handled", dims->count,
                              MAX_RANK);
@@ -150,8 +150,8 @@ static insitu_status check_dims(const unpickler *u, const pickled *dims, const c
 
 /* ---- tensors ---- */
 
-static insitu_status new_tensor(unpickler *u, const pickled_tensor *content, pickled **out) {
-    pickled_tensor *tensor;
+static insitu_status new_tensor(unpickler_t *u, const pickled_tensor_t *content, pickled_t **out) {
+    pickled_tensor_t *tensor;
     TRY(arena_copy(u->arena, content, sizeof(*content), &tensor));
     TRY(unpickle_new(u, PICKLED_TENSOR, out));
     (*out)->tensor = tensor;
@@ -160,7 +160,8 @@ static insitu_status new_tensor(unpickler *u, const pickled_tensor *content, pic
 
 /* (storage, offset, sizes, strides, requires_grad, hooks[, bits]); v3 has the dtype after the hooks, and its storage is
  * untyped. The bits are a dict that says whether reading conjugates or negates. */
-static insitu_status call_tensor(unpickler *u, const pickle_global *callee, const pickled *arguments, pickled **out) {
+static insitu_status call_tensor(unpickler_t *u, const pickle_global_t *callee, const pickled_t *arguments,
+                                 pickled_t **out) {
     enum { STORAGE, OFFSET, SIZES, STRIDES, HOOKS = 5, DTYPE };
     bool has_dtype = callee->kind == GLOBAL_TENSOR_V3;
     uint32_t bits_at = has_dtype ? DTYPE + 1 : DTYPE;
@@ -169,12 +170,12 @@ static insitu_status call_tensor(unpickler *u, const pickle_global *callee, cons
     TRY(check_argument(u, callee, arguments, OFFSET, PICKLED_INT));
     TRY(check_argument(u, callee, arguments, SIZES, PICKLED_TUPLE));
     TRY(check_argument(u, callee, arguments, STRIDES, PICKLED_TUPLE));
-    pickled *const *items = arguments->items;
-    pickled_tensor tensor = {.storage = items[STORAGE]->storage,
-                             .dtype = items[STORAGE]->storage->dtype,
-                             .offset = items[OFFSET]->number,
-                             .sizes = items[SIZES],
-                             .strides = items[STRIDES]};
+    pickled_t *const *items = arguments->items;
+    pickled_tensor_t tensor = {.storage = items[STORAGE]->storage,
+                               .dtype = items[STORAGE]->storage->dtype,
+                               .offset = items[OFFSET]->number,
+                               .sizes = items[SIZES],
+                               .strides = items[STRIDES]};
     if (has_dtype) {
         TRY(check_argument(u, callee, arguments, DTYPE, PICKLED_GLOBAL));
         if (items[DTYPE]->global->kind != GLOBAL_DTYPE)
@@ -188,32 +189,32 @@ static insitu_status call_tensor(unpickler *u, const pickle_global *callee, cons
     if (tensor.sizes->count != tensor.strides->count)
         return unpickle_fail(u, INSITU_FORMAT, "%u strides for %u sizes", tensor.strides->count, tensor.sizes->count);
     if (arguments->count > bits_at) {
-        const pickled *bits = items[bits_at];
+        const pickled_t *bits = items[bits_at];
         tensor.has_lazy_bits = bits->kind != PICKLED_NONE && (bits->kind != PICKLED_DICT || bits->count != 0);
     }
     return new_tensor(u, &tensor, out);
 }
 
 /* (tensor, requires_grad, hooks[, attributes]) */
-static insitu_status call_parameter(unpickler *u, const pickle_global *callee, const pickled *arguments,
-                                    pickled **out) {
+static insitu_status call_parameter(unpickler_t *u, const pickle_global_t *callee, const pickled_t *arguments,
+                                    pickled_t **out) {
     uint32_t count = callee->kind == GLOBAL_PARAMETER_WITH_STATE ? 4 : 3;
     TRY(check_count(u, callee, arguments, count, count));
     TRY(check_argument(u, callee, arguments, 0, PICKLED_TENSOR));
-    pickled_tensor tensor = *arguments->items[0]->tensor;
+    pickled_tensor_t tensor = *arguments->items[0]->tensor;
     tensor.is_param = true;
     return new_tensor(u, &tensor, out);
 }
 
 /* (function, class, arguments of the function, attributes): a tensor that has Python attributes, such as nn.Buffer, or
  * one of a subclass. */
-static insitu_status call_from_type(unpickler *u, const pickle_global *callee, const pickled *arguments,
-                                    pickled **out) {
+static insitu_status call_from_type(unpickler_t *u, const pickle_global_t *callee, const pickled_t *arguments,
+                                    pickled_t **out) {
     TRY(check_count(u, callee, arguments, 4, 4));
     TRY(check_argument(u, callee, arguments, 0, PICKLED_GLOBAL));
     TRY(check_argument(u, callee, arguments, 1, PICKLED_GLOBAL));
     TRY(check_argument(u, callee, arguments, 2, PICKLED_TUPLE));
-    const pickle_global *function = arguments->items[0]->global, *class = arguments->items[1]->global;
+    const pickle_global_t *function = arguments->items[0]->global, *class = arguments->items[1]->global;
     if (class->kind != GLOBAL_TENSOR_CLASS)
         return unpickle_fail(u, INSITU_FORMAT, "'%s.%s' is not a class of tensors", class->module, class->name);
     if (function->kind != GLOBAL_TENSOR_V2 && function->kind != GLOBAL_TENSOR_V3)
@@ -221,21 +222,22 @@ static insitu_status call_from_type(unpickler *u, const pickle_global *callee, c
     return call_tensor(u, function, arguments->items[2], out);
 }
 
-static insitu_status call_size(unpickler *u, const pickle_global *callee, const pickled *arguments, pickled **out) {
+static insitu_status call_size(unpickler_t *u, const pickle_global_t *callee, const pickled_t *arguments,
+                               pickled_t **out) {
     TRY(check_count(u, callee, arguments, 1, 1));
     TRY(check_argument(u, callee, arguments, 0, PICKLED_TUPLE));
     *out = arguments->items[0];
     return INSITU_OK;
 }
 
-insitu_status unpickle_call(unpickler *u, const pickled *callee, const pickled *arguments, pickled **out) {
+insitu_status unpickle_call(unpickler_t *u, const pickled_t *callee, const pickled_t *arguments, pickled_t **out) {
     *out = NULL;
     if (callee->kind != PICKLED_GLOBAL)
         return unpickle_fail(u, INSITU_FORMAT, "%s is called", pickled_kind_name(callee->kind));
     if (arguments->kind != PICKLED_TUPLE)
         return unpickle_fail(u, INSITU_FORMAT, "%s where the arguments of a call were expected",
                              pickled_kind_name(arguments->kind));
-    const pickle_global *global = callee->global;
+    const pickle_global_t *global = callee->global;
     switch (global->kind) {
     case GLOBAL_ORDERED_DICT: TRY(check_count(u, global, arguments, 0, 0)); return unpickle_new(u, PICKLED_DICT, out);
     case GLOBAL_TENSOR_V2:
@@ -257,7 +259,7 @@ insitu_status unpickle_call(unpickler *u, const pickled *callee, const pickled *
 /* ---- storages ---- */
 
 /* ("storage", class, key, device, count of elements; of bytes if it is untyped) */
-insitu_status unpickle_persistent(unpickler *u, const pickled *id, pickled **out) {
+insitu_status unpickle_persistent(unpickler_t *u, const pickled_t *id, pickled_t **out) {
     enum { TAG, CLASS, KEY, DEVICE, COUNT, PARTS };
     *out = NULL;
     if (id->kind != PICKLED_TUPLE || id->count != PARTS || id->items[TAG]->kind != PICKLED_TEXT ||
@@ -265,17 +267,17 @@ insitu_status unpickle_persistent(unpickler *u, const pickled *id, pickled **out
         id->items[KEY]->kind != PICKLED_TEXT || id->items[COUNT]->kind != PICKLED_INT)
         return unpickle_fail(u, INSITU_FORMAT,
                              "the id is not of the form ('storage', class, key, device, number of elements)");
-    const pickle_global *class = id->items[CLASS]->global;
-    const pickled *key = id->items[KEY], *count = id->items[COUNT];
+    const pickle_global_t *class = id->items[CLASS]->global;
+    const pickled_t *key = id->items[KEY], *count = id->items[COUNT];
     if (class->kind != GLOBAL_STORAGE && class->kind != GLOBAL_UNTYPED_STORAGE)
         return unpickle_fail(u, INSITU_FORMAT, "'%s.%s' is not a class of storages", class->module, class->name);
     if (!key->size || key->size > MAX_NAME || strlen(key->text) != key->size)
         return unpickle_fail(u, INSITU_FORMAT, "the storage's key is not the name of a record");
     if (count->number < 0)
         return unpickle_fail(u, INSITU_FORMAT, "a storage of %lld elements", (long long)count->number);
-    pickled_storage *storage;
+    pickled_storage_t *storage;
     TRY(arena_array(u->arena, 1, sizeof(*storage), &storage));
-    *storage = (pickled_storage){.key = key->text, .dtype = class->dtype, .count = count->number};
+    *storage = (pickled_storage_t){.key = key->text, .dtype = class->dtype, .count = count->number};
     TRY(unpickle_new(u, PICKLED_STORAGE, out));
     (*out)->storage = storage;
     return INSITU_OK;

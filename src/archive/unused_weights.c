@@ -3,13 +3,13 @@
 #include "archive/archive_int.h"
 
 typedef struct unused_list {
-    archive_unused *items;
+    archive_unused_t *items;
     uint32_t count, capacity;
-} unused_list;
+} unused_list_t;
 
-static insitu_status read_row(reader *reader, const stored_folder *folder, archive_unused *row) {
-    stored_folder quiet = *folder;
-    stored_bytes bytes = {0};
+static insitu_status read_row(reader_t *reader, const stored_folder_t *folder, archive_unused_t *row) {
+    stored_folder_t quiet = *folder;
+    stored_bytes_t bytes = {0};
     bool found;
     int64_t extent;
     quiet.config.diag = reader->diag;
@@ -25,7 +25,7 @@ static insitu_status read_row(reader *reader, const stored_folder *folder, archi
 }
 
 /* Reads one with a diagnostic of its own. */
-static insitu_status try_row(reader *reader, const stored_folder *folder, archive_unused *row) {
+static insitu_status try_row(reader_t *reader, const stored_folder_t *folder, archive_unused_t *row) {
     insitu_diag found, *outer = reader->diag;
     insitu_diag_init(&found);
     reader->diag = &found;
@@ -37,17 +37,17 @@ static insitu_status try_row(reader *reader, const stored_folder *folder, archiv
     return status;
 }
 
-static insitu_status add_name(reader *reader, const stored_folder *folder, const char *name, unused_list *list) {
+static insitu_status add_name(reader_t *reader, const stored_folder_t *folder, const char *name, unused_list_t *list) {
     if (map_find(&folder->payloads, name) != NONE) return INSITU_OK;
     TRY(arena_grow(reader->arena, &list->items, &list->capacity, (size_t)list->count + 1, sizeof(*list->items)));
-    archive_unused *row = &list->items[list->count++];
-    row->payload = (archive_payload){.storage = NONE, .is_constant = strcmp(folder->name, "constants") == 0};
+    archive_unused_t *row = &list->items[list->count++];
+    row->payload = (archive_payload_t){.storage = NONE, .is_constant = strcmp(folder->name, "constants") == 0};
     TRY(reader_intern(reader, name, &row->payload.fqn));
     return try_row(reader, folder, row);
 }
 
-static insitu_status add_raw(reader *reader, const stored_folder *folder, unused_list *list) {
-    json_cursor row;
+static insitu_status add_raw(reader_t *reader, const stored_folder_t *folder, unused_list_t *list) {
+    json_cursor_t row;
     uint32_t count;
     TRY(json_members(&folder->config, &count));
     void *iterator = NULL;
@@ -55,8 +55,8 @@ static insitu_status add_raw(reader *reader, const stored_folder *folder, unused
     return INSITU_OK;
 }
 
-static insitu_status add_pickled(reader *reader, const stored_folder *folder, unused_list *list) {
-    const pickled *value = folder->save.value;
+static insitu_status add_pickled(reader_t *reader, const stored_folder_t *folder, unused_list_t *list) {
+    const pickled_t *value = folder->save.value;
     for (uint32_t i = 0; value && i < value->count; i += 2) {
         const char *name = value->items[i]->text;
         if (map_find(&folder->save.names, name) == i + 1) TRY(add_name(reader, folder, name, list));
@@ -64,8 +64,9 @@ static insitu_status add_pickled(reader *reader, const stored_folder *folder, un
     return INSITU_OK;
 }
 
-insitu_status read_unused_weights(reader *reader, const stored_folder *folders, uint32_t count, archive_about *about) {
-    unused_list list = {0};
+insitu_status read_unused_weights(reader_t *reader, const stored_folder_t *folders, uint32_t count,
+                                  archive_about_t *about) {
+    unused_list_t list = {0};
     for (uint32_t i = 0; i < count; i++) {
         if (folders[i].kind == FOLDER_RAW) TRY(add_raw(reader, &folders[i], &list));
         if (folders[i].kind == FOLDER_PICKLED) TRY(add_pickled(reader, &folders[i], &list));

@@ -6,10 +6,10 @@
 
 /* minizip's view of the mapped file. */
 typedef struct memory_file {
-    const file_map *map;
+    const file_map_t *map;
     uint64_t position;
     bool short_read; /* minizip takes what lies beyond the end for zeros, unless it is told of an error */
-} memory_file;
+} memory_file_t;
 
 static voidpf memory_open(voidpf opaque, const void *name, int mode) {
     (void)name, (void)mode;
@@ -17,7 +17,7 @@ static voidpf memory_open(voidpf opaque, const void *name, int mode) {
 }
 
 static uLong memory_read(voidpf opaque, voidpf stream, void *buffer, uLong size) {
-    memory_file *file = stream;
+    memory_file_t *file = stream;
     (void)opaque;
     uint64_t left = file->position < file->map->size ? file->map->size - file->position : 0;
     size_t count = size < left ? (size_t)size : (size_t)left;
@@ -29,11 +29,11 @@ static uLong memory_read(voidpf opaque, voidpf stream, void *buffer, uLong size)
 
 static ZPOS64_T memory_tell(voidpf opaque, voidpf stream) {
     (void)opaque;
-    return ((const memory_file *)stream)->position;
+    return ((const memory_file_t *)stream)->position;
 }
 
 static long memory_seek(voidpf opaque, voidpf stream, ZPOS64_T offset, int origin) {
-    memory_file *file = stream;
+    memory_file_t *file = stream;
     (void)opaque;
     uint64_t base = 0;
     if (origin == ZLIB_FILEFUNC_SEEK_CUR) base = file->position;
@@ -51,11 +51,11 @@ static int memory_close(voidpf opaque, voidpf stream) {
 
 static int memory_error(voidpf opaque, voidpf stream) {
     (void)opaque;
-    return ((const memory_file *)stream)->short_read;
+    return ((const memory_file_t *)stream)->short_read;
 }
 
 /* The current entry's place in the file: its local header must lie in the file and agree with the directory. */
-static insitu_status locate_data(unzFile zip, const file_map *map, zip_entry *entry, insitu_diag *diag) {
+static insitu_status locate_data(unzFile zip, const file_map_t *map, zip_entry_t *entry, insitu_diag *diag) {
     int method, level;
     int code = unzOpenCurrentFile2(zip, &method, &level, 1);
     if (code == UNZ_INTERNALERROR) FAIL(diag, INSITU_NOMEM, "out of memory while reading the zip directory");
@@ -70,7 +70,8 @@ static insitu_status locate_data(unzFile zip, const file_map *map, zip_entry *en
     return INSITU_OK;
 }
 
-static insitu_status read_entry(arena *arena, unzFile zip, const file_map *map, zip_entry *entry, insitu_diag *diag) {
+static insitu_status read_entry(arena_t *arena, unzFile zip, const file_map_t *map, zip_entry_t *entry,
+                                insitu_diag *diag) {
     char name[MAX_NAME + 1];
     unz_file_info64 info;
     memset(&info, 0, sizeof(info));
@@ -94,8 +95,8 @@ static insitu_status read_entry(arena *arena, unzFile zip, const file_map *map, 
     return locate_data(zip, map, entry, diag);
 }
 
-static insitu_status read_entries(arena *arena, unzFile zip, const file_map *map, const char *file, zip_index *index,
-                                  insitu_diag *diag) {
+static insitu_status read_entries(arena_t *arena, unzFile zip, const file_map_t *map, const char *file,
+                                  zip_index_t *index, insitu_diag *diag) {
     unz_global_info64 global;
     memset(&global, 0, sizeof(global));
     if (unzGetGlobalInfo64(zip, &global) != UNZ_OK) FAIL(diag, INSITU_FORMAT, "the directory of %s is damaged", file);
@@ -103,7 +104,7 @@ static insitu_status read_entries(arena *arena, unzFile zip, const file_map *map
         FAIL(diag, INSITU_FORMAT, "%s claims %llu records, more than a file of %zu bytes can hold", file,
              global.number_entry, map->size);
     uint32_t count = (uint32_t)global.number_entry;
-    zip_entry *entries;
+    zip_entry_t *entries;
     TRY(arena_array(arena, count, sizeof(*entries), &entries));
     for (uint32_t i = 0; i < count; i++) {
         if ((i ? unzGoToNextFile(zip) : unzGoToFirstFile(zip)) != UNZ_OK)
@@ -121,7 +122,7 @@ static insitu_status read_entries(arena *arena, unzFile zip, const file_map *map
 
 /* True if the end record is there and whole. minizip also does with the zip64 record before it, and so would take a file
  * that lost its last bytes. */
-static bool has_end_record(const file_map *map, bool *out_zip64) {
+static bool has_end_record(const file_map_t *map, bool *out_zip64) {
     enum { END_SIZE = 22, COMMENT_AT = 20, MAX_COMMENT = 65535, LOCATOR_SIZE = 20 };
     *out_zip64 = false;
     for (size_t comment = 0; comment <= MAX_COMMENT && comment + END_SIZE <= map->size; comment++) {
@@ -133,9 +134,10 @@ static bool has_end_record(const file_map *map, bool *out_zip64) {
     return false;
 }
 
-insitu_status zip_read(arena *arena, const file_map *map, const char *record, zip_index *out_index, insitu_diag *diag) {
+insitu_status zip_read(arena_t *arena, const file_map_t *map, const char *record, zip_index_t *out_index,
+                       insitu_diag *diag) {
     memset(out_index, 0, sizeof(*out_index));
-    memory_file file = {.map = map};
+    memory_file_t file = {.map = map};
     zlib_filefunc64_def functions = {.zopen64_file = memory_open,
                                      .zread_file = memory_read,
                                      .ztell64_file = memory_tell,
@@ -158,12 +160,12 @@ insitu_status zip_read(arena *arena, const file_map *map, const char *record, zi
     return status;
 }
 
-const zip_entry *zip_find(const zip_index *index, const char *name) {
+const zip_entry_t *zip_find(const zip_index_t *index, const char *name) {
     uint32_t found = map_find(&index->names, name);
     return found == NONE ? NULL : &index->entries[found];
 }
 
-insitu_status zip_verify(const zip_entry *entry, insitu_diag *diag) {
+insitu_status zip_verify(const zip_entry_t *entry, insitu_diag *diag) {
     uLong crc = crc32_z(0, entry->data, entry->size);
     if (crc != entry->crc)
         FAIL(diag, INSITU_FORMAT, "record '%s' of %s is damaged: its checksum is %08lx where %08x was expected",

@@ -2,15 +2,15 @@
 #include "backend/devices.h"
 
 /* Known by name, so that a refusal says why. */
-static const device_entry cuda = {.name = "cuda", .can_alias = true};
-static const device_entry dla = {.name = "dla"};
+static const device_entry_t cuda = {.name = "cuda", .can_alias = true};
+static const device_entry_t dla = {.name = "dla"};
 
 enum { MAX_DEVICES = 16 };
-static const device_entry *entries[MAX_DEVICES] = {&device_entry_cpu, &cuda, &dla};
+static const device_entry_t *entries[MAX_DEVICES] = {&device_entry_cpu, &cuda, &dla};
 
-const device_entry *device_entry_at(uint32_t number) { return number < MAX_DEVICES ? entries[number] : NULL; }
+const device_entry_t *device_entry_at(uint32_t number) { return number < MAX_DEVICES ? entries[number] : NULL; }
 
-bool device_register(const device_entry *entry) {
+bool device_register(const device_entry_t *entry) {
     uint32_t number = 0;
     while (number < MAX_DEVICES && entries[number]) number++;
     if (number == MAX_DEVICES) return false;
@@ -29,7 +29,7 @@ static bool read_index(const char *text, int32_t *out_index) {
     return true;
 }
 
-const device_entry *device_entry_find(const char *name, int32_t *out_index) {
+const device_entry_t *device_entry_find(const char *name, int32_t *out_index) {
     size_t size = strcspn(name, ":");
     if (!read_index(name + size, out_index)) return NULL;
     for (uint32_t i = 0; i < MAX_DEVICES && entries[i]; i++)
@@ -38,7 +38,7 @@ const device_entry *device_entry_find(const char *name, int32_t *out_index) {
 }
 
 insitu_status device_unknown(const char *name, insitu_diag *diag) {
-    text known;
+    text_t known;
     text_init(&known);
     uint32_t count = 0;
     for (uint32_t i = 0; i < MAX_DEVICES && entries[i]; i++)
@@ -51,9 +51,9 @@ insitu_status device_unknown(const char *name, insitu_diag *diag) {
     return status;
 }
 
-insitu_status device_open(const char *name, const device **out_device, insitu_diag *diag) {
+insitu_status device_open(const char *name, const device_t **out_device, insitu_diag *diag) {
     int32_t index;
-    const device_entry *entry = device_entry_find(name, &index);
+    const device_entry_t *entry = device_entry_find(name, &index);
     *out_device = NULL;
     if (!entry) return device_unknown(name, diag);
     if (!entry->is_available) FAIL(diag, INSITU_UNSUPPORTED, "this library has no device '%s'", name);

@@ -4,6 +4,6 @@
 
 #include "plan/device.h"
 
-extern const device_entry device_entry_cpu; /* cpu/device.c */
+extern const device_entry_t device_entry_cpu; /* cpu/device.c */
 
 #endif

@@ -29,16 +29,16 @@ static void unpoison(void *data, size_t size) { (void)data, (void)size; }
 enum { ALIGNMENT = 16, FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
 
 struct arena_block {
-    arena_block *next;
+    arena_block_t *next;
     size_t size, used; /* bytes of data */
     _Alignas(ALIGNMENT) uint8_t data[];
 };
 
-void arena_init(arena *arena) { *arena = (struct arena){.block_size = FIRST_BLOCK}; }
+void arena_init(arena_t *arena) { *arena = (arena_t){.block_size = FIRST_BLOCK}; }
 
-void arena_release(arena *arena) {
-    for (arena_block *block = arena->blocks; block;) {
-        arena_block *next = block->next;
+void arena_release(arena_t *arena) {
+    for (arena_block_t *block = arena->blocks; block;) {
+        arena_block_t *next = block->next;
         unpoison(block->data, block->size);
         memory_free(block);
         block = next;
@@ -46,13 +46,13 @@ void arena_release(arena *arena) {
     arena_init(arena);
 }
 
-static insitu_status add_block(arena *arena, size_t needed) {
+static insitu_status add_block(arena_t *arena, size_t needed) {
     size_t size = arena->block_size ? arena->block_size : FIRST_BLOCK;
     if (size < LARGEST_BLOCK) arena->block_size = size * 2;
     if (size < needed) size = needed;
     size_t total;
-    if (!checked_size_add(size, sizeof(arena_block), &total)) return INSITU_NOMEM;
-    arena_block *block = memory_alloc(total);
+    if (!checked_size_add(size, sizeof(arena_block_t), &total)) return INSITU_NOMEM;
+    arena_block_t *block = memory_alloc(total);
     if (!block) return INSITU_NOMEM;
     block->size = size;
     block->used = 0;
@@ -63,12 +63,12 @@ static insitu_status add_block(arena *arena, size_t needed) {
 }
 
 /* size bytes, not zeroed */
-static insitu_status take(arena *arena, size_t size, void **out_data) {
+static insitu_status take(arena_t *arena, size_t size, void **out_data) {
     *out_data = NULL;
     size_t needed;
     if (!checked_size_add(size, RED_ZONE + ALIGNMENT - 1, &needed)) return INSITU_NOMEM;
     needed &= ~(size_t)(ALIGNMENT - 1);
-    arena_block *block = arena->blocks;
+    arena_block_t *block = arena->blocks;
     if (!block || block->size - block->used < needed) {
         TRY(add_block(arena, needed));
         block = arena->blocks;
@@ -79,7 +79,7 @@ static insitu_status take(arena *arena, size_t size, void **out_data) {
     return INSITU_OK;
 }
 
-insitu_status arena_array(arena *arena, size_t count, size_t item_size, void *out_pointer) {
+insitu_status arena_array(arena_t *arena, size_t count, size_t item_size, void *out_pointer) {
     void *data = NULL;
     memcpy(out_pointer, &data, sizeof(data));
     size_t size;
@@ -90,7 +90,7 @@ insitu_status arena_array(arena *arena, size_t count, size_t item_size, void *ou
     return INSITU_OK;
 }
 
-insitu_status arena_grow(arena *arena, void *items_pointer, uint32_t *capacity, size_t needed, size_t item_size) {
+insitu_status arena_grow(arena_t *arena, void *items_pointer, uint32_t *capacity, size_t needed, size_t item_size) {
     if (needed <= *capacity) return INSITU_OK;
     if (needed > UINT32_MAX) return INSITU_NOMEM;
     size_t grown = *capacity ? (size_t)*capacity * 2 : 8;
@@ -105,7 +105,7 @@ insitu_status arena_grow(arena *arena, void *items_pointer, uint32_t *capacity, 
     return INSITU_OK;
 }
 
-insitu_status arena_copy(arena *arena, const void *data, size_t size, void *out_pointer) {
+insitu_status arena_copy(arena_t *arena, const void *data, size_t size, void *out_pointer) {
     void *copy;
     insitu_status status = take(arena, size, &copy);
     if (status == INSITU_OK && size) memcpy(copy, data, size);
@@ -113,7 +113,7 @@ insitu_status arena_copy(arena *arena, const void *data, size_t size, void *out_
     return status;
 }
 
-insitu_status arena_string(arena *arena, const char *text, size_t size, const char **out_text) {
+insitu_status arena_string(arena_t *arena, const char *text, size_t size, const char **out_text) {
     *out_text = NULL;
     size_t with_end;
     if (!checked_size_add(size, 1, &with_end)) return INSITU_NOMEM;
@@ -126,7 +126,7 @@ insitu_status arena_string(arena *arena, const char *text, size_t size, const ch
     return INSITU_OK;
 }
 
-insitu_status arena_printf(arena *arena, const char **out_text, const char *format, ...) {
+insitu_status arena_printf(arena_t *arena, const char **out_text, const char *format, ...) {
     *out_text = NULL;
     va_list arguments;
     va_start(arguments, format);

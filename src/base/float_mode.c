@@ -14,10 +14,10 @@ static bool is_default(void) {
 static bool is_default(void) { return false; }
 #endif
 
-void float_mode_enter(float_mode *out_mode) {
+void float_mode_enter(float_mode_t *out_mode) {
     out_mode->is_changed = !is_default() && fegetenv(&out_mode->saved) == 0 && fesetenv(FE_DFL_ENV) == 0;
 }
 
-void float_mode_leave(const float_mode *mode) {
+void float_mode_leave(const float_mode_t *mode) {
     if (mode->is_changed) (void)fesetenv(&mode->saved);
 }

@@ -13,7 +13,7 @@ void insitu_log_set(insitu_log_fn log, void *user) {
 
 void log_printf(int level, const char *format, ...) {
     if (!sink) return;
-    text message;
+    text_t message;
     text_init(&message);
     va_list arguments;
     va_start(arguments, format);

@@ -27,10 +27,10 @@ static void system_free(void *user, void *data) {
     free(data);
 }
 
-static const memory_hooks system_hooks = {system_alloc, system_free, NULL, system_alloc_zeros};
-static memory_hooks hooks = {system_alloc, system_free, NULL, system_alloc_zeros};
+static const memory_hooks_t system_hooks = {system_alloc, system_free, NULL, system_alloc_zeros};
+static memory_hooks_t hooks = {system_alloc, system_free, NULL, system_alloc_zeros};
 
-void memory_set_hooks(const memory_hooks *new_hooks) { hooks = new_hooks ? *new_hooks : system_hooks; }
+void memory_set_hooks(const memory_hooks_t *new_hooks) { hooks = new_hooks ? *new_hooks : system_hooks; }
 
 static void *alloc_block(size_t size, size_t alignment, bool is_zeros) {
     assert(alignment > 0 && (alignment & (alignment - 1)) == 0 && alignment <= MAX_ALIGNMENT);

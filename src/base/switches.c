@@ -47,13 +47,13 @@ static void read_environment(void) {
     }
 }
 
-const char *switch_value(switch_id id) {
+const char *switch_value(switch_id_t id) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_environment);
     return switches[id].set ? switches[id].value : NULL;
 }
 
-bool switch_on(switch_id id) {
+bool switch_on(switch_id_t id) {
     const char *value = switch_value(id);
     return value && value[0] && strcmp(value, "0") != 0;
 }

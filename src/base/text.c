@@ -1,15 +1,15 @@
 /* Growing text. The first failure is remembered and later prints do nothing, so that printers need no checks. */
 #include "base/base.h"
 
-void text_init(text *text) { *text = (struct text){0}; }
+void text_init(text_t *text) { *text = (text_t){0}; }
 
-void text_release(text *text) {
+void text_release(text_t *text) {
     memory_free(text->data);
     text_init(text);
 }
 
 /* Room for extra more bytes and the NUL. */
-static bool reserve(text *text, size_t extra) {
+static bool reserve(text_t *text, size_t extra) {
     if (text->failed) return false;
     size_t needed;
     if (checked_size_add(text->size, extra, &needed) && checked_size_add(needed, 1, &needed)) {
@@ -30,14 +30,14 @@ static bool reserve(text *text, size_t extra) {
     return false;
 }
 
-void text_add(text *text, const char *data, size_t size) {
+void text_add(text_t *text, const char *data, size_t size) {
     if (!reserve(text, size)) return;
     if (size) memcpy(text->data + text->size, data, size);
     text->size += size;
     text->data[text->size] = 0;
 }
 
-void text_add_number(text *text, uint64_t number) {
+void text_add_number(text_t *text, uint64_t number) {
     char digits[20];
     size_t at = sizeof digits;
     do digits[--at] = (char)('0' + number % 10);
@@ -46,7 +46,7 @@ void text_add_number(text *text, uint64_t number) {
 }
 
 /* Written where there is room already; again, if it is not enough. */
-void text_vprintf(text *text, const char *format, va_list arguments) {
+void text_vprintf(text_t *text, const char *format, va_list arguments) {
     const char *directive = strchr(format, '%');
     if (!directive) {
         text_add(text, format, strlen(format));
@@ -67,14 +67,14 @@ void text_vprintf(text *text, const char *format, va_list arguments) {
     va_end(again);
 }
 
-void text_printf(text *text, const char *format, ...) {
+void text_printf(text_t *text, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     text_vprintf(text, format, arguments);
     va_end(arguments);
 }
 
-insitu_status text_status(const text *text, insitu_diag *diag) {
+insitu_status text_status(const text_t *text, insitu_diag *diag) {
     if (text->failed) FAIL(diag, INSITU_NOMEM, "out of memory while writing text of %zu bytes", text->size);
     return INSITU_OK;
 }

@@ -4,7 +4,7 @@
 #include <locale.h>
 #include <math.h>
 
-void text_quoted(text *out, const char *string) {
+void text_quoted(text_t *out, const char *string) {
     text_add(out, "\"", 1);
     for (const char *c = string; *c; c++) {
         unsigned char byte = (unsigned char)*c;
@@ -23,7 +23,7 @@ void text_quoted(text *out, const char *string) {
 }
 
 /* The decimal separator that printf and strtod use is the process's choice, not ours. */
-static void add_digits(text *out, const char *digits) {
+static void add_digits(text_t *out, const char *digits) {
     const char *separator = localeconv()->decimal_point;
     const char *at = *separator ? strstr(digits, separator) : NULL;
     if (!at) {
@@ -34,7 +34,7 @@ static void add_digits(text *out, const char *digits) {
     text_printf(out, ".%s", at + strlen(separator));
 }
 
-void text_double(text *out, double number) {
+void text_double(text_t *out, double number) {
     if (isnan(number)) {
         text_printf(out, "nan");
         return;
@@ -51,7 +51,7 @@ void text_double(text *out, double number) {
     add_digits(out, digits);
 }
 
-void json_print_double(text *out, double number, int precision) {
+void json_print_double(text_t *out, double number, int precision) {
     char digits[64];
     if (isnan(number)) {
         text_printf(out, "\"NaN\"");
@@ -82,7 +82,7 @@ bool is_utf8(const char *string) {
     return true;
 }
 
-void json_print_string(text *out, const char *string) {
+void json_print_string(text_t *out, const char *string) {
     text_add(out, "\"", 1);
     while (*string) {
         unsigned char byte = (unsigned char)*string;

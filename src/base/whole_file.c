@@ -22,9 +22,9 @@ typedef struct target {
     int folder;               /* open */
     char prefix[PREFIX_SIZE]; /* of its temporary names */
     const char *name;         /* its own, in the folder */
-} target;
+} target_t;
 
-int descriptor_write(int descriptor, const file_part *parts, size_t count) {
+int descriptor_write(int descriptor, const file_part_t *parts, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const char *data = parts[i].data;
         for (size_t left = parts[i].size; left;) {
@@ -40,9 +40,9 @@ int descriptor_write(int descriptor, const file_part *parts, size_t count) {
 
 /* ---- names ---- */
 
-static int target_open(const char *path, target *out_target) {
+static int target_open(const char *path, target_t *out_target) {
     const char *slash = strrchr(path, '/');
-    *out_target = (target){.folder = -1, .name = slash ? slash + 1 : path};
+    *out_target = (target_t){.folder = -1, .name = slash ? slash + 1 : path};
     size_t size = slash ? (size_t)(slash - path) + 1 : 0;
     if (size >= PATH_MAX) return ENAMETOOLONG;
     memcpy(out_target->folder_path, size ? path : ".", size ? size : 1);
@@ -54,21 +54,21 @@ static int target_open(const char *path, target *out_target) {
     return out_target->folder < 0 ? errno : 0;
 }
 
-static void next_name(const target *target, char name[static NAME_SIZE]) {
+static void next_name(const target_t *target, char name[static NAME_SIZE]) {
     static uint32_t serial;
     snprintf(name, NAME_SIZE, "%s%ld.%u", target->prefix, (long)getpid(),
              (unsigned)__atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED));
 }
 
 /* Removes a temporary file if no process holds it. */
-static void remove_leftover(const target *target, const char *name) {
+static void remove_leftover(const target_t *target, const char *name) {
     int descriptor = openat(target->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) return;
     if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) (void)unlinkat(target->folder, name, 0);
     close(descriptor);
 }
 
-static void remove_leftovers(const target *target) {
+static void remove_leftovers(const target_t *target) {
     DIR *directory = opendir(target->folder_path);
     if (!directory) return;
     for (struct dirent *entry; (entry = readdir(directory));)
@@ -79,7 +79,7 @@ static void remove_leftovers(const target *target) {
 /* ---- the file before it has its name ---- */
 
 /* A new file with no name; -1 where the file system or the machine can't. */
-static int open_unnamed(const target *target, mode_t mode) {
+static int open_unnamed(const target_t *target, mode_t mode) {
     char path[64];
     int descriptor = openat(target->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
     if (descriptor < 0) return -1;
@@ -90,7 +90,7 @@ static int open_unnamed(const target *target, mode_t mode) {
 }
 
 /* A new file with a temporary name, and its lock: a process that takes it for a leftover meanwhile has removed it. */
-static int open_named(const target *target, mode_t mode, char name[static NAME_SIZE], int *out_descriptor) {
+static int open_named(const target_t *target, mode_t mode, char name[static NAME_SIZE], int *out_descriptor) {
     for (uint32_t names = 0; names < MOST_NAMES; names++) {
         next_name(target, name);
         int descriptor = openat(target->folder, name, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, mode);
@@ -106,7 +106,7 @@ static int open_named(const target *target, mode_t mode, char name[static NAME_S
 }
 
 /* Gives a file without a name its own, or, if that is taken, a temporary one: out_name is "" or that. */
-static int link_unnamed(const target *target, int descriptor, char out_name[static NAME_SIZE]) {
+static int link_unnamed(const target_t *target, int descriptor, char out_name[static NAME_SIZE]) {
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
     (void)flock(descriptor, LOCK_EX | LOCK_NB);
@@ -123,7 +123,7 @@ static int link_unnamed(const target *target, int descriptor, char out_name[stat
 /* ---- whole files ---- */
 
 /* like: whose permissions the file gets, where the file system has any; NULL: those of any new file. */
-static int write_new(const target *target, file_naming naming, const struct stat *like, const file_part *parts,
+static int write_new(const target_t *target, file_naming_t naming, const struct stat *like, const file_part_t *parts,
                      size_t count) {
     mode_t mode = like ? S_IRUSR | S_IWUSR : 0666;
     char name[NAME_SIZE] = "";
@@ -141,11 +141,11 @@ static int write_new(const target *target, file_naming naming, const struct stat
     return error;
 }
 
-int whole_file_replace(const char *path, file_naming naming, const file_part *parts, size_t count) {
+int whole_file_replace(const char *path, file_naming_t naming, const file_part_t *parts, size_t count) {
     struct stat old;
     bool is_there = lstat(path, &old) == 0;
     if (is_there && S_ISDIR(old.st_mode)) return EISDIR;
-    target target;
+    target_t target;
     int error = target_open(path, &target);
     if (error) return error;
     remove_leftovers(&target);
@@ -156,7 +156,7 @@ int whole_file_replace(const char *path, file_naming naming, const file_part *pa
     return error;
 }
 
-static int write_existing(const char *path, const file_part *parts, size_t count) {
+static int write_existing(const char *path, const file_part_t *parts, size_t count) {
     int descriptor = open(path, O_WRONLY | O_CLOEXEC);
     if (descriptor < 0) return errno;
     int error = descriptor_write(descriptor, parts, count);
@@ -186,7 +186,7 @@ int path_resolve(const char *path, char *out_path) {
 }
 
 /* A link that leads to no file yet is not replaced: the file is made where it leads. */
-static int write_absent(const char *path, const file_part *parts, size_t count) {
+static int write_absent(const char *path, const file_part_t *parts, size_t count) {
     struct stat information;
     char resolved[PATH_MAX];
     bool is_link = lstat(path, &information) == 0 && S_ISLNK(information.st_mode);
@@ -194,7 +194,7 @@ static int write_absent(const char *path, const file_part *parts, size_t count) 
     return error ? error : whole_file_replace(is_link ? resolved : path, FILE_UNNAMED, parts, count);
 }
 
-int whole_file_write(const char *path, const file_part *parts, size_t count) {
+int whole_file_write(const char *path, const file_part_t *parts, size_t count) {
     struct stat information;
     char resolved[PATH_MAX];
     if (stat(path, &information) != 0) return write_absent(path, parts, count);

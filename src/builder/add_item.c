@@ -1,7 +1,7 @@
 /* item of the public builder: a layer that ends in a symbol. */
 #include "builder/builder_int.h"
 
-static sym_kind kind_of_element(dtype type) {
+static sym_kind_t kind_of_element(dtype_t type) {
     if (type == DTYPE_BOOL) return SYM_KIND_BOOL;
     return dtype_is_integral(type) ? SYM_KIND_INT : SYM_KIND_FLOAT;
 }
@@ -9,14 +9,14 @@ static sym_kind kind_of_element(dtype type) {
 insitu_status insitu_network_add_item(insitu_network *network, insitu_value x, const char *name, int64_t min,
                                       int64_t max, insitu_number *out_number, insitu_diag *diag) {
     if (out_number) *out_number = insitu_int(0);
-    layer_build build;
+    layer_build_t build;
     build_open(&build, network, LAYER_ITEM, __func__, NULL, NULL, diag);
     if (!out_number) build_needs_place(&build);
     build_operand(&build, x);
-    sym symbol = {0};
+    sym_t symbol = {0};
     if (!name) build_fail(&build, INSITU_ARG, "its symbol has no name");
     if (build.status == INSITU_OK) {
-        const network_tensor *read = network_tensor_of(network->network, build.operands[0]);
+        const network_tensor_t *read = network_tensor_of(network->network, build.operands[0]);
         int64_t count = 0;
         if (dtype_is_complex(read->dtype))
             build_fail(&build, INSITU_ARG, "a complex element is no number of a network");

@@ -14,12 +14,12 @@ typedef struct kv_update {
     insitu_number batch, rows;
     insitu_dtype index_type;
     bool is_bshd;
-} kv_update;
+} kv_update_t;
 
-static insitu_status kv_fail(const kv_update *kv, insitu_status code, const char *why) {
-    const network *network = kv->network->network;
+static insitu_status kv_fail(const kv_update_t *kv, insitu_status code, const char *why) {
+    const network_t *network = kv->network->network;
     const insitu_value operands[] = {kv->cache, kv->update, kv->indices};
-    text sentence;
+    text_t sentence;
     text_init(&sentence);
     for (size_t i = 0; i < COUNT_OF(operands); i++) {
         text_printf(&sentence, i ? ", " : "kv_cache_update(");
@@ -32,26 +32,26 @@ static insitu_status kv_fail(const kv_update *kv, insitu_status code, const char
     return status;
 }
 
-static bool is_other(sym_pool *pool, sym a, sym b) {
+static bool is_other(sym_pool_t *pool, sym_t a, sym_t b) {
     return sym_truth(pool, sym_compare(pool, SYM_EQ, a, b)) == TRUTH_FALSE;
 }
 
-static insitu_status check_operands(const kv_update *kv) {
-    const network *network = kv->network->network;
+static insitu_status check_operands(const kv_update_t *kv) {
+    const network_t *network = kv->network->network;
     const insitu_value operands[] = {kv->cache, kv->update, kv->indices};
     for (size_t i = 0; i < COUNT_OF(operands); i++)
         if (builder_tensor(kv->network, operands[i]).index == NONE)
             FAIL(kv->diag, INSITU_ARG, "kv_cache_update: operand %zu is no tensor of the network", i);
-    const network_tensor *cache = network_tensor_of(network, builder_tensor(kv->network, kv->cache)),
-                         *update = network_tensor_of(network, builder_tensor(kv->network, kv->update)),
-                         *indices = network_tensor_of(network, builder_tensor(kv->network, kv->indices));
+    const network_tensor_t *cache = network_tensor_of(network, builder_tensor(kv->network, kv->cache)),
+                           *update = network_tensor_of(network, builder_tensor(kv->network, kv->update)),
+                           *indices = network_tensor_of(network, builder_tensor(kv->network, kv->indices));
     if (cache->shape.rank != 4 || update->shape.rank != 4 || indices->shape.rank != 1)
         return kv_fail(kv, INSITU_SHAPE, "cache and update must have 4 dimensions, and write_indices one");
     if (cache->dtype != update->dtype) return kv_fail(kv, INSITU_ARG, "cache and update must have one dtype");
     if (indices->dtype != DTYPE_I64 && indices->dtype != DTYPE_I32)
         return kv_fail(kv, INSITU_ARG, "write_indices must be of i64 or i32");
     uint32_t sequence = kv->is_bshd ? 1 : 2;
-    sym_pool *pool = &kv->network->network->symbols;
+    sym_pool_t *pool = &kv->network->network->symbols;
     for (uint32_t i = 0; i < 4; i++)
         if (i != sequence && is_other(pool, cache->shape.sizes[i], update->shape.sizes[i]))
             return kv_fail(kv, INSITU_SHAPE, "cache and update may differ in the sequence's size alone");
@@ -64,7 +64,7 @@ static insitu_status check_operands(const kv_update *kv) {
 }
 
 /* (N) along one of two dimensions, repeated along the other. */
-static insitu_status spread(const kv_update *kv, insitu_value line, bool is_first, insitu_value *out) {
+static insitu_status spread(const kv_update_t *kv, insitu_value line, bool is_first, insitu_value *out) {
     const insitu_number one = insitu_int(1);
     const insitu_number flat[2] = {is_first ? kv->batch : one, is_first ? one : kv->rows},
                         full[2] = {kv->batch, kv->rows};
@@ -72,7 +72,7 @@ static insitu_status spread(const kv_update *kv, insitu_value line, bool is_firs
     return insitu_network_add_expand(kv->network, *out, 2, full, out, kv->diag);
 }
 
-static insitu_status add_indices(const kv_update *kv, insitu_value out_indices[2]) {
+static insitu_status add_indices(const kv_update_t *kv, insitu_value out_indices[2]) {
     const insitu_number zero = insitu_int(0), one = insitu_int(1);
     insitu_value start, step;
     TRY(insitu_network_add_iota(kv->network, kv->index_type, kv->batch, zero, one, &out_indices[0], kv->diag));
@@ -83,7 +83,7 @@ static insitu_status add_indices(const kv_update *kv, insitu_value out_indices[2
     return insitu_network_add_binary(kv->network, "add", start, step, &out_indices[1], kv->diag);
 }
 
-static insitu_status add_update(const kv_update *kv, insitu_value *out_value) {
+static insitu_status add_update(const kv_update_t *kv, insitu_value *out_value) {
     static const int32_t dims[2][2] = {{0, 2}, {0, 1}}, rows_first[4] = {0, 2, 1, 3};
     insitu_value indices[2], source = kv->update;
     TRY(add_indices(kv, indices));
@@ -93,7 +93,7 @@ static insitu_status add_update(const kv_update *kv, insitu_value *out_value) {
 }
 
 /* The sizes that the indices are made of. */
-static insitu_status read_sizes(kv_update *kv) {
+static insitu_status read_sizes(kv_update_t *kv) {
     insitu_network_value update = {.struct_size = sizeof(update)}, indices = {.struct_size = sizeof(indices)};
     TRY(insitu_network_describe(kv->network, kv->update, &update, kv->diag));
     TRY(insitu_network_describe(kv->network, kv->indices, &indices, kv->diag));
@@ -104,10 +104,10 @@ static insitu_status read_sizes(kv_update *kv) {
 }
 
 /* Its layers, or none of them. */
-static insitu_status add_whole(const kv_update *kv, insitu_value *out_value) {
-    network *network = kv->network->network;
-    const network_mark before = network_mark_end(network);
-    kv_update part = *kv;
+static insitu_status add_whole(const kv_update_t *kv, insitu_value *out_value) {
+    network_t *network = kv->network->network;
+    const network_mark_t before = network_mark_end(network);
+    kv_update_t part = *kv;
     insitu_diag why = {.struct_size = sizeof(why)};
     part.diag = &why;
     insitu_status status = add_update(&part, out_value);
@@ -128,12 +128,12 @@ insitu_status insitu_network_add_kv_cache_update(insitu_network *network, insitu
         FAIL(diag, INSITU_ARG, "insitu_network_add_kv_cache_update needs a network and a place for what it gives out");
     if (layout != INSITU_CACHE_BHSD && layout != INSITU_CACHE_BSHD)
         FAIL(diag, INSITU_ARG, "kv_cache_update: there is no layout %d", (int)layout);
-    kv_update kv = {.network = network,
-                    .diag = diag,
-                    .cache = cache,
-                    .update = update,
-                    .indices = write_indices,
-                    .is_bshd = layout == INSITU_CACHE_BSHD};
+    kv_update_t kv = {.network = network,
+                      .diag = diag,
+                      .cache = cache,
+                      .update = update,
+                      .indices = write_indices,
+                      .is_bshd = layout == INSITU_CACHE_BSHD};
     insitu_status status = check_operands(&kv);
     if (status == INSITU_OK) status = read_sizes(&kv);
     if (status == INSITU_OK) status = add_whole(&kv, out_value);

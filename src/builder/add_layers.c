@@ -6,20 +6,21 @@
 #include "builder/add_layers.inc"
 
 /* A float is no value for a dtype of integers. */
-static void check_number(layer_build *build, const char *what, insitu_number number) {
+static void check_number(layer_build_t *build, const char *what, insitu_number number) {
     if (build->status != INSITU_OK ||
         !dtype_is_integral(build->draft.attrs[layer_attr_index(build->draft.kind, ATTR_DTYPE)].dtype))
         return;
     bool is_float = number.kind == INSITU_NUMBER_FLOAT;
     if (number.kind == INSITU_NUMBER_EXPRESSION)
-        is_float = sym_kind_of(&build->network->network->symbols, (sym){(uint32_t)number.of.integer}) == SYM_KIND_FLOAT;
+        is_float =
+            sym_kind_of(&build->network->network->symbols, (sym_t){(uint32_t)number.of.integer}) == SYM_KIND_FLOAT;
     if (is_float) build_fail(build, INSITU_ARG, "%s is a float, and the dtype has integers", what);
 }
 
 insitu_status insitu_network_add_fill(insitu_network *network, insitu_dtype dtype, int32_t ndim,
                                       const insitu_number *sizes, insitu_number value, insitu_value *out_value,
                                       insitu_diag *diag) {
-    layer_build build;
+    layer_build_t build;
     build_open(&build, network, LAYER_FILL, __func__, out_value, NULL, diag);
     build_dtype(&build, dtype);
     build_numbers(&build, ATTR_SIZES, ndim, sizes);
@@ -31,7 +32,7 @@ insitu_status insitu_network_add_fill(insitu_network *network, insitu_dtype dtyp
 insitu_status insitu_network_add_iota(insitu_network *network, insitu_dtype dtype, insitu_number size,
                                       insitu_number start, insitu_number step, insitu_value *out_value,
                                       insitu_diag *diag) {
-    layer_build build;
+    layer_build_t build;
     build_open(&build, network, LAYER_IOTA, __func__, out_value, NULL, diag);
     build_dtype(&build, dtype);
     build_number(&build, ATTR_SIZE, size);
@@ -45,7 +46,7 @@ insitu_status insitu_network_add_iota(insitu_network *network, insitu_dtype dtyp
 /* The layer takes one operand too, with a scalar: that is binary_scalar. */
 insitu_status insitu_network_add_binary(insitu_network *network, const char *op, insitu_value a, insitu_value b,
                                         insitu_value *out_value, insitu_diag *diag) {
-    layer_build build;
+    layer_build_t build;
     build_open(&build, network, LAYER_BINARY, __func__, out_value, NULL, diag);
     build_op(&build, op);
     build_operand(&build, a);
@@ -56,7 +57,7 @@ insitu_status insitu_network_add_binary(insitu_network *network, const char *op,
 insitu_status insitu_network_add_binary_scalar(insitu_network *network, const char *op, insitu_value x,
                                                insitu_number scalar, bool scalar_first, insitu_value *out_value,
                                                insitu_diag *diag) {
-    layer_build build;
+    layer_build_t build;
     build_open(&build, network, LAYER_BINARY, __func__, out_value, NULL, diag);
     build_op(&build, op);
     build_operand(&build, x);
@@ -67,7 +68,7 @@ insitu_status insitu_network_add_binary_scalar(insitu_network *network, const ch
 
 insitu_status insitu_network_add_scaled_sum(insitu_network *network, insitu_value a, insitu_value b,
                                             insitu_number scale, insitu_value *out_value, insitu_diag *diag) {
-    layer_build build;
+    layer_build_t build;
     build_open(&build, network, LAYER_BINARY, __func__, out_value, NULL, diag);
     build_op(&build, "add");
     build_operand(&build, a);
@@ -79,7 +80,7 @@ insitu_status insitu_network_add_scaled_sum(insitu_network *network, insitu_valu
 insitu_status insitu_network_add_reduce(insitu_network *network, const char *op, insitu_value x, int32_t count,
                                         const int32_t *axes, bool keepdim, double correction, insitu_value *out_value,
                                         insitu_diag *diag) {
-    layer_build build;
+    layer_build_t build;
     build_open(&build, network, LAYER_REDUCE, __func__, out_value, NULL, diag);
     build_op(&build, op);
     build_operand(&build, x);
@@ -92,7 +93,7 @@ insitu_status insitu_network_add_reduce(insitu_network *network, const char *op,
 insitu_status insitu_network_add_layer_norm(insitu_network *network, insitu_value x, insitu_value weight,
                                             insitu_value bias, int32_t count, double eps, insitu_value *out_value,
                                             insitu_diag *diag) {
-    layer_build build;
+    layer_build_t build;
     build_open(&build, network, LAYER_LAYER_NORM, __func__, out_value, NULL, diag);
     build_operand(&build, x);
     build_optional(&build, weight);
@@ -106,7 +107,7 @@ insitu_status insitu_network_add_layer_norm(insitu_network *network, insitu_valu
 insitu_status insitu_network_add_pad(insitu_network *network, const char *op, insitu_value x, int32_t count,
                                      const insitu_number *before, const insitu_number *after, insitu_number value,
                                      insitu_value *out_value, insitu_diag *diag) {
-    layer_build build;
+    layer_build_t build;
     build_open(&build, network, LAYER_PAD, __func__, out_value, NULL, diag);
     build_op(&build, op);
     build_operand(&build, x);

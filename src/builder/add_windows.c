@@ -2,7 +2,7 @@
 #include "builder/builder_int.h"
 
 /* The caller's window, which may be an older and shorter struct. */
-static insitu_window read_window(layer_build *build, const insitu_window *given) {
+static insitu_window read_window(layer_build_t *build, const insitu_window *given) {
     insitu_window window = {.struct_size = sizeof(window)};
     if (!given || build->status != INSITU_OK) return window;
     if (given->struct_size <= sizeof(size_t) || given->struct_size > sizeof(window))
@@ -14,7 +14,7 @@ static insitu_window read_window(layer_build *build, const insitu_window *given)
 }
 
 /* Dimensions of operand 0 that a window moves over. */
-static uint32_t window_rank(layer_build *build) {
+static uint32_t window_rank(layer_build_t *build) {
     if (build->status != INSITU_OK) return 0;
     uint32_t rank = network_tensor_of(build->network->network, build->operands[0])->shape.rank;
     if (rank < 3) build_fail(build, INSITU_SHAPE, "operand 0 has rank %u where 3 at least was expected", rank);
@@ -23,7 +23,7 @@ static uint32_t window_rank(layer_build *build) {
 
 insitu_status insitu_network_add_conv(insitu_network *network, insitu_value x, insitu_value weight, insitu_value bias,
                                       const insitu_window *window, insitu_value *out_value, insitu_diag *diag) {
-    layer_build build;
+    layer_build_t build;
     build_open(&build, network, LAYER_CONV, __func__, out_value, NULL, diag);
     build_operand(&build, x);
     build_operand(&build, weight);
@@ -42,7 +42,7 @@ insitu_status insitu_network_add_conv(insitu_network *network, insitu_value x, i
 
 insitu_status insitu_network_add_pool(insitu_network *network, const char *op, insitu_value x,
                                       const insitu_window *window, insitu_value *out_value, insitu_diag *diag) {
-    layer_build build;
+    layer_build_t build;
     build_open(&build, network, LAYER_POOL, __func__, out_value, NULL, diag);
     build_op(&build, op);
     build_operand(&build, x);

@@ -4,15 +4,15 @@
 
 /* ---- what arguments mean ---- */
 
-tensor_id builder_tensor(const insitu_network *network, insitu_value value) {
+tensor_id_t builder_tensor(const insitu_network *network, insitu_value value) {
     if (value.id == 0 || value.id > network->network->tensor_count) return NO_TENSOR;
-    return (tensor_id){value.id - 1};
+    return (tensor_id_t){value.id - 1};
 }
 
-insitu_status builder_sym(insitu_network *network, insitu_number number, const char *what, sym *out,
+insitu_status builder_sym(insitu_network *network, insitu_number number, const char *what, sym_t *out,
                           insitu_diag *diag) {
-    sym_pool *pool = &network->network->symbols;
-    *out = (sym){0};
+    sym_pool_t *pool = &network->network->symbols;
+    *out = (sym_t){0};
     switch (number.kind) {
     case INSITU_NUMBER_INT: *out = sym_int(pool, number.of.integer); break;
     case INSITU_NUMBER_FLOAT: *out = sym_float(pool, number.of.real); break;
@@ -20,30 +20,30 @@ insitu_status builder_sym(insitu_network *network, insitu_number number, const c
     case INSITU_NUMBER_EXPRESSION:
         if (number.of.integer < 0 || number.of.integer >= pool->node_count)
             FAIL(diag, INSITU_ARG, "%s is an expression of another network", what);
-        *out = (sym){(uint32_t)number.of.integer};
+        *out = (sym_t){(uint32_t)number.of.integer};
         break;
     default: FAIL(diag, INSITU_ARG, "%s is a number of the unknown kind %d", what, (int)number.kind);
     }
     return sym_pool_status(pool, diag);
 }
 
-insitu_status builder_dtype(insitu_dtype given, const char *what, dtype *out, insitu_diag *diag) {
+insitu_status builder_dtype(insitu_dtype given, const char *what, dtype_t *out, insitu_diag *diag) {
     if (!dtype_from_public(given, out))
         FAIL(diag, INSITU_ARG, "%s: there is no dtype of code %d, %d bits and %d lanes", what, given.code, given.bits,
              given.lanes);
     return INSITU_OK;
 }
 
-static insitu_status need_size(const insitu_network *network, sym size, const char *what, int32_t index,
+static insitu_status need_size(const insitu_network *network, sym_t size, const char *what, int32_t index,
                                insitu_diag *diag) {
-    const sym_pool *pool = &network->network->symbols;
+    const sym_pool_t *pool = &network->network->symbols;
     int64_t least, most;
     if (sym_kind_of(pool, size) != SYM_KIND_INT) FAIL(diag, INSITU_ARG, "%s: size %d is no integer", what, (int)index);
     if (network_reads_size(network->network, size))
         FAIL(diag, INSITU_ARG, "%s: size %d is a number that the network reads from a tensor", what, (int)index);
     sym_range(pool, size, &least, &most);
     if (most >= 0) return INSITU_OK;
-    text printed;
+    text_t printed;
     text_init(&printed);
     sym_print(pool, size, &printed);
     insitu_status status = text_status(&printed, diag);
@@ -53,9 +53,9 @@ static insitu_status need_size(const insitu_network *network, sym size, const ch
     return status;
 }
 
-insitu_status builder_shape(insitu_network *network, dtype type, int32_t ndim, const insitu_number *sizes,
-                            const char *what, shape *out, insitu_diag *diag) {
-    *out = (shape){0};
+insitu_status builder_shape(insitu_network *network, dtype_t type, int32_t ndim, const insitu_number *sizes,
+                            const char *what, shape_t *out, insitu_diag *diag) {
+    *out = (shape_t){0};
     if (ndim < 0 || ndim > MAX_RANK || (ndim && !sizes))
         FAIL(diag, INSITU_ARG, "%s has %d dimensions where 0 to %d are allowed%s", what, (int)ndim, MAX_RANK,
              ndim && !sizes ? ", and no sizes" : "");
@@ -77,7 +77,7 @@ static insitu_status check_name(const char *name, const char *what, insitu_diag 
 /* A name that no tensor, input, state or buffer has: an imported one's may differ from its tensor's. */
 static insitu_status check_new_name(const insitu_network *network, const char *name, const char *what,
                                     insitu_diag *diag) {
-    const struct network *built = network->network;
+    const network_t *built = network->network;
     TRY(check_name(name, what, diag));
     bool is_taken = map_find(&built->names, name) != NONE;
     for (uint32_t i = 0; i < built->input_count && !is_taken; i++) is_taken = strcmp(built->inputs[i].name, name) == 0;
@@ -95,7 +95,7 @@ static insitu_status copy_name(insitu_network *network, const char *name, const 
 
 /* ---- life ---- */
 
-insitu_status builder_wrap(network *network, file_map *map, insitu_network **out_network) {
+insitu_status builder_wrap(network_t *network, file_map_t *map, insitu_network **out_network) {
     *out_network = NULL;
     insitu_network *wrapped = memory_alloc(sizeof(*wrapped));
     if (!wrapped) {
@@ -110,7 +110,7 @@ insitu_status builder_wrap(network *network, file_map *map, insitu_network **out
 insitu_status insitu_network_create(insitu_network **out_network, insitu_diag *diag) {
     if (out_network) *out_network = NULL;
     if (!out_network) FAIL(diag, INSITU_ARG, "insitu_network_create needs out_network");
-    network *created;
+    network_t *created;
     insitu_status status = network_create(&created);
     if (status == INSITU_OK) status = builder_wrap(created, NULL, out_network);
     return diag_complete(diag, status);
@@ -125,10 +125,10 @@ void insitu_network_destroy(insitu_network *network) {
 
 /* ---- symbols ---- */
 
-insitu_status builder_symbol(insitu_network *network, const char *name, sym_kind kind, int64_t min, int64_t max,
-                             sym *out, insitu_diag *diag) {
-    sym_pool *pool = &network->network->symbols;
-    *out = (sym){0};
+insitu_status builder_symbol(insitu_network *network, const char *name, sym_kind_t kind, int64_t min, int64_t max,
+                             sym_t *out, insitu_diag *diag) {
+    sym_pool_t *pool = &network->network->symbols;
+    *out = (sym_t){0};
     if (!sym_is_name(name)) FAIL(diag, INSITU_ARG, "'%.64s' is no name for a symbol", name);
     if (sym_find_symbol(pool, name) != NONE) FAIL(diag, INSITU_ARG, "the network has a symbol '%s' already", name);
     if (max == -1) max = INT64_MAX;
@@ -145,7 +145,7 @@ insitu_status insitu_network_add_symbol(insitu_network *network, const char *nam
     if (!network || !name || !out_number)
         FAIL(diag, INSITU_ARG, "insitu_network_add_symbol needs a network, a name and out_number");
     if (min < 0) FAIL(diag, INSITU_ARG, "symbol '%.64s' is a size, and can't be %lld", name, (long long)min);
-    sym value;
+    sym_t value;
     insitu_status status = builder_symbol(network, name, SYM_KIND_INT, min, max, &value, diag);
     if (status == INSITU_OK) *out_number = number_of(value);
     return diag_complete(diag, status);
@@ -172,10 +172,10 @@ static insitu_status check_symbols(const insitu_network *network, const char *te
     return INSITU_OK;
 }
 
-static insitu_status need_value(const sym_pool *pool, sym value, const char *text, insitu_diag *diag) {
-    sym part;
+static insitu_status need_value(const sym_pool_t *pool, sym_t value, const char *text, insitu_diag *diag) {
+    sym_t part;
     if (!sym_find_fault(pool, value, &part)) return INSITU_OK;
-    struct text printed;
+    text_t printed;
     text_init(&printed);
     sym_print(pool, part, &printed);
     insitu_status status = text_status(&printed, diag);
@@ -185,9 +185,9 @@ static insitu_status need_value(const sym_pool *pool, sym value, const char *tex
     return status;
 }
 
-static insitu_status parse_expression(insitu_network *network, const char *text, sym *out, insitu_diag *diag) {
+static insitu_status parse_expression(insitu_network *network, const char *text, sym_t *out, insitu_diag *diag) {
     const char *cursor = text;
-    sym_pool *pool = &network->network->symbols;
+    sym_pool_t *pool = &network->network->symbols;
     TRY(check_symbols(network, text, diag));
     insitu_status status = sym_parse(pool, &cursor, out, diag);
     sym_pool_clear_error(pool);
@@ -202,14 +202,14 @@ insitu_status insitu_network_add_expression(insitu_network *network, const char 
     if (out_number) *out_number = insitu_int(0);
     if (!network || !text || !out_number)
         FAIL(diag, INSITU_ARG, "insitu_network_add_expression needs a network, text and out_number");
-    sym value;
+    sym_t value;
     insitu_status status = parse_expression(network, text, &value, diag);
     if (status == INSITU_OK) *out_number = number_of(value);
     return diag_complete(diag, status);
 }
 
 static insitu_status add_assert(insitu_network *network, insitu_number number, const char *message, insitu_diag *diag) {
-    sym condition;
+    sym_t condition;
     TRY(builder_sym(network, number, "the condition", &condition, diag));
     if (sym_kind_of(&network->network->symbols, condition) != SYM_KIND_BOOL)
         FAIL(diag, INSITU_ARG, "the condition of an assertion must be true or false, not a number");
@@ -231,21 +231,21 @@ insitu_status insitu_network_add_assert(insitu_network *network, insitu_number c
 /* "input 'x'" */
 typedef struct described {
     char text[256];
-} described;
-static described describe(const char *what, const char *name) {
-    described result;
+} described_t;
+static described_t describe(const char *what, const char *name) {
+    described_t result;
     snprintf(result.text, sizeof(result.text), "%s '%.200s'", what, name);
     return result;
 }
 
 static insitu_status add_input(insitu_network *network, const char *name, insitu_dtype type, int32_t ndim,
                                const insitu_number *sizes, insitu_value *out_value, insitu_diag *diag) {
-    const described what = describe("input", name);
-    struct network *built = network->network;
-    network_input *row;
-    tensor_id tensor;
-    dtype known;
-    shape shape;
+    const described_t what = describe("input", name);
+    network_t *built = network->network;
+    network_input_t *row;
+    tensor_id_t tensor;
+    dtype_t known;
+    shape_t shape;
     TRY(check_new_name(network, name, "an input", diag));
     TRY(builder_dtype(type, what.text, &known, diag));
     TRY(builder_shape(network, known, ndim, sizes, what.text, &shape, diag));
@@ -268,15 +268,15 @@ insitu_status insitu_network_add_input(insitu_network *network, const char *name
 }
 
 static insitu_status add_number(insitu_network *network, const char *name, insitu_dtype type, int64_t min, int64_t max,
-                                sym *out, insitu_diag *diag) {
-    network_input *row;
-    dtype known;
+                                sym_t *out, insitu_diag *diag) {
+    network_input_t *row;
+    dtype_t known;
     TRY(check_new_name(network, name, "an input", diag));
     TRY(builder_dtype(type, "a number", &known, diag));
     if (known != DTYPE_I64 && known != DTYPE_F64 && known != DTYPE_BOOL)
         FAIL(diag, INSITU_ARG, "input '%s' is a number, and can't be of %s: i64, f64 and bool are allowed", name,
              dtype_name(known));
-    sym_kind kind = known == DTYPE_I64 ? SYM_KIND_INT : known == DTYPE_F64 ? SYM_KIND_FLOAT : SYM_KIND_BOOL;
+    sym_kind_t kind = known == DTYPE_I64 ? SYM_KIND_INT : known == DTYPE_F64 ? SYM_KIND_FLOAT : SYM_KIND_BOOL;
     TRY(builder_symbol(network, name, kind, min, max, out, diag));
     TRY(network_add_input(network->network, &row));
     TRY(copy_name(network, name, &row->name));
@@ -291,17 +291,17 @@ insitu_status insitu_network_add_number(insitu_network *network, const char *nam
     if (out_number) *out_number = insitu_int(0);
     if (!network || !name || !out_number)
         FAIL(diag, INSITU_ARG, "insitu_network_add_number needs a network, a name and out_number");
-    sym value;
+    sym_t value;
     insitu_status status = add_number(network, name, dtype, min, max, &value, diag);
     if (status == INSITU_OK) *out_number = number_of(value);
     return diag_complete(diag, status);
 }
 
 /* The record of a tensor's bytes, copied; *out NONE: it has none. */
-static insitu_status add_record(insitu_network *network, const char *name, dtype type, const void *data, size_t size,
+static insitu_status add_record(insitu_network *network, const char *name, dtype_t type, const void *data, size_t size,
                                 uint32_t *out) {
-    struct network *built = network->network;
-    weight_record *record;
+    network_t *built = network->network;
+    weight_record_t *record;
     *out = NONE;
     if (!data || size == 0) return INSITU_OK;
     TRY(network_add_record(built, &record));
@@ -313,7 +313,7 @@ static insitu_status add_record(insitu_network *network, const char *name, dtype
     return INSITU_OK;
 }
 
-static insitu_status check_bytes(const insitu_network *network, const shape *shape, dtype type, const char *what,
+static insitu_status check_bytes(const insitu_network *network, const shape_t *shape, dtype_t type, const char *what,
                                  size_t size, insitu_diag *diag) {
     int64_t bytes = dtype_size(type), extent;
     for (uint32_t i = 0; i < shape->rank; i++)
@@ -323,9 +323,9 @@ static insitu_status check_bytes(const insitu_network *network, const shape *sha
     return INSITU_OK;
 }
 
-static insitu_status check_state_sizes(const insitu_network *network, const shape *shape, const char *what,
+static insitu_status check_state_sizes(const insitu_network *network, const shape_t *shape, const char *what,
                                        bool has_data, insitu_diag *diag) {
-    const sym_pool *pool = &network->network->symbols;
+    const sym_pool_t *pool = &network->network->symbols;
     int64_t size;
     for (uint32_t i = 0; i < shape->rank; i++) {
         if (sym_constant(pool, shape->sizes[i], &size)) continue;
@@ -336,11 +336,11 @@ static insitu_status check_state_sizes(const insitu_network *network, const shap
     return INSITU_OK;
 }
 
-static insitu_status add_state(insitu_network *network, const char *name, const tensor_type *type, uint32_t record,
+static insitu_status add_state(insitu_network *network, const char *name, const tensor_type_t *type, uint32_t record,
                                insitu_value *out_value) {
-    struct network *built = network->network;
-    network_state *row;
-    tensor_id tensor;
+    network_t *built = network->network;
+    network_state_t *row;
+    tensor_id_t tensor;
     TRY(network_add_tensor(built, name, TENSOR_STATE, type->dtype, &type->shape, built->state_count, &tensor));
     TRY(network_add_state(built, &row));
     row->name = network_tensor_of(built, tensor)->name;
@@ -360,8 +360,8 @@ insitu_status insitu_network_add_state(insitu_network *network, const char *name
     if (!network || !name || !out_value || (size && !data))
         FAIL(diag, INSITU_ARG,
              "insitu_network_add_state needs a network, a name, out_value, and data if it has a size");
-    const described what = describe("state", name);
-    tensor_type type = {.dtype = DTYPE_F32};
+    const described_t what = describe("state", name);
+    tensor_type_t type = {.dtype = DTYPE_F32};
     uint32_t record = NONE;
     insitu_status status = check_new_name(network, name, "a state", diag);
     if (status == INSITU_OK) status = builder_dtype(dtype, what.text, &type.dtype, diag);
@@ -373,11 +373,11 @@ insitu_status insitu_network_add_state(insitu_network *network, const char *name
     return diag_complete(diag, status);
 }
 
-static insitu_status add_constant(insitu_network *network, const char *name, const tensor_type *type, uint32_t record,
+static insitu_status add_constant(insitu_network *network, const char *name, const tensor_type_t *type, uint32_t record,
                                   insitu_value *out_value) {
-    struct network *built = network->network;
-    network_constant *row;
-    tensor_id tensor;
+    network_t *built = network->network;
+    network_constant_t *row;
+    tensor_id_t tensor;
     TRY(network_add_tensor(built, name, TENSOR_CONSTANT, type->dtype, &type->shape, built->constant_count, &tensor));
     TRY(network_add_constant(built, &row));
     row->tensor = tensor;
@@ -395,9 +395,9 @@ insitu_status insitu_network_add_constant(insitu_network *network, const char *n
     if (out_value) *out_value = insitu_no_value();
     if (!network || !name || !out_value || (size && !data))
         FAIL(diag, INSITU_ARG, "insitu_network_add_constant needs a network, a name, out_value, and data of its size");
-    const described what = describe("constant", name);
+    const described_t what = describe("constant", name);
     insitu_number numbers[MAX_RANK];
-    tensor_type type = {.dtype = DTYPE_F32};
+    tensor_type_t type = {.dtype = DTYPE_F32};
     uint32_t record = NONE;
     for (int32_t i = 0; sizes && i < ndim && i < MAX_RANK; i++) numbers[i] = insitu_int(sizes[i]);
     insitu_status status = check_new_name(network, name, "a constant", diag);
@@ -412,11 +412,11 @@ insitu_status insitu_network_add_constant(insitu_network *network, const char *n
 
 /* ---- what comes out ---- */
 
-static insitu_status check_same_type(struct network *network, tensor_id target, tensor_id value, insitu_diag *diag) {
-    const network_tensor *old = network_tensor_of(network, target), *new = network_tensor_of(network, value);
+static insitu_status check_same_type(network_t *network, tensor_id_t target, tensor_id_t value, insitu_diag *diag) {
+    const network_tensor_t *old = network_tensor_of(network, target), *new = network_tensor_of(network, value);
     bool is_same_shape = shape_equal(&network->symbols, &old->shape, &new->shape) == TRUTH_TRUE;
     if (old->dtype == new->dtype && is_same_shape) return INSITU_OK;
-    text types;
+    text_t types;
     text_init(&types);
     tensor_print_type(network, old, &types);
     text_printf(&types, " and can't become ");
@@ -429,24 +429,24 @@ static insitu_status check_same_type(struct network *network, tensor_id target, 
     return status;
 }
 
-static insitu_status assign_input(struct network *network, uint32_t input, tensor_id value) {
-    network_mutation *row = NULL;
+static insitu_status assign_input(network_t *network, uint32_t input, tensor_id_t value) {
+    network_mutation_t *row = NULL;
     for (uint32_t i = 0; i < network->mutation_count; i++)
         if (network->mutations[i].input == input) row = &network->mutations[i];
     if (!row) TRY(network_add_mutation(network, &row));
-    *row = (network_mutation){.input = input, .next = value};
+    *row = (network_mutation_t){.input = input, .next = value};
     return INSITU_OK;
 }
 
 insitu_status insitu_network_assign(insitu_network *network, insitu_value target, insitu_value value,
                                     insitu_diag *diag) {
     if (!network) FAIL(diag, INSITU_ARG, "insitu_network_assign needs a network");
-    struct network *built = network->network;
-    tensor_id old = builder_tensor(network, target), new = builder_tensor(network, value);
+    network_t *built = network->network;
+    tensor_id_t old = builder_tensor(network, target), new = builder_tensor(network, value);
     if (old.index == NONE || new.index == NONE)
         FAIL(diag, INSITU_ARG, "assign: %s is no tensor of the network",
              old.index == NONE ? "the target" : "the value");
-    const network_tensor *written = network_tensor_of(built, old);
+    const network_tensor_t *written = network_tensor_of(built, old);
     if (written->role != TENSOR_INPUT && written->role != TENSOR_STATE)
         FAIL(diag, INSITU_ARG, "assign: '%s' is neither an input nor a state", written->name);
     insitu_status status = check_same_type(built, old, new, diag);
@@ -456,10 +456,10 @@ insitu_status insitu_network_assign(insitu_network *network, insitu_value target
     return diag_complete(diag, status);
 }
 
-static insitu_status add_output(insitu_network *network, const char *name, const network_output *output,
+static insitu_status add_output(insitu_network *network, const char *name, const network_output_t *output,
                                 insitu_diag *diag) {
-    struct network *built = network->network;
-    network_output *row;
+    network_t *built = network->network;
+    network_output_t *row;
     const char *copy;
     TRY(check_name(name, "an output", diag));
     for (uint32_t i = 0; i < built->output_count; i++)
@@ -476,7 +476,7 @@ static insitu_status add_output(insitu_network *network, const char *name, const
 insitu_status insitu_network_mark_output(insitu_network *network, insitu_value value, const char *name,
                                          insitu_diag *diag) {
     if (!network || !name) FAIL(diag, INSITU_ARG, "insitu_network_mark_output needs a network and a name");
-    network_output output = {.kind = OUTPUT_TENSOR, .tensor = builder_tensor(network, value)};
+    network_output_t output = {.kind = OUTPUT_TENSOR, .tensor = builder_tensor(network, value)};
     if (output.tensor.index == NONE) FAIL(diag, INSITU_ARG, "output '%.200s' is no tensor of the network", name);
     return diag_complete(diag, add_output(network, name, &output, diag));
 }
@@ -484,7 +484,7 @@ insitu_status insitu_network_mark_output(insitu_network *network, insitu_value v
 insitu_status insitu_network_mark_number(insitu_network *network, insitu_number number, const char *name,
                                          insitu_diag *diag) {
     if (!network || !name) FAIL(diag, INSITU_ARG, "insitu_network_mark_number needs a network and a name");
-    network_output output = {.kind = OUTPUT_NUMBER, .tensor = NO_TENSOR};
+    network_output_t output = {.kind = OUTPUT_NUMBER, .tensor = NO_TENSOR};
     insitu_status status = builder_sym(network, number, "an output", &output.value, diag);
     if (status == INSITU_OK) status = add_output(network, name, &output, diag);
     return diag_complete(diag, status);
@@ -493,10 +493,10 @@ insitu_status insitu_network_mark_number(insitu_network *network, insitu_number 
 insitu_status insitu_network_set_name(insitu_network *network, insitu_value value, const char *name,
                                       insitu_diag *diag) {
     if (!network || !name) FAIL(diag, INSITU_ARG, "insitu_network_set_name needs a network and a name");
-    struct network *built = network->network;
-    tensor_id tensor = builder_tensor(network, value);
+    network_t *built = network->network;
+    tensor_id_t tensor = builder_tensor(network, value);
     if (tensor.index == NONE) FAIL(diag, INSITU_ARG, "'%.200s' is to be the name of no tensor of the network", name);
-    const network_tensor *named = network_tensor_of(built, tensor);
+    const network_tensor_t *named = network_tensor_of(built, tensor);
     if (named->role == TENSOR_INPUT || named->role == TENSOR_STATE)
         FAIL(diag, INSITU_ARG, "'%s' is an input or a state, and keeps its name", named->name);
     insitu_status status = check_new_name(network, name, "a tensor", diag);

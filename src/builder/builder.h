@@ -6,10 +6,10 @@
 
 /* The public builder's handle. */
 struct insitu_network {
-    network *network;
-    file_map *map; /* in which records of an imported program lie; NULL: none */
+    network_t *network;
+    file_map_t *map; /* in which records of an imported program lie; NULL: none */
 };
 /* Takes the network over, also if this fails; the map is retained. */
-MUST_CHECK insitu_status builder_wrap(network *network, file_map *map, struct insitu_network **out_network);
+MUST_CHECK insitu_status builder_wrap(network_t *network, file_map_t *map, struct insitu_network **out_network);
 
 #endif

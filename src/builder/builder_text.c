@@ -1,8 +1,8 @@
 /* Networks of the public builder as text, their records, and what they answer about tensors and layers. */
 #include "builder/builder_int.h"
 
-insitu_status network_copy(const network *source, network **out_network, insitu_diag *diag) {
-    text printed;
+insitu_status network_copy(const network_t *source, network_t **out_network, insitu_diag *diag) {
+    text_t printed;
     text_init(&printed);
     *out_network = NULL;
     insitu_status status = network_print(source, &printed, diag);
@@ -16,7 +16,7 @@ insitu_status network_copy(const network *source, network **out_network, insitu_
 insitu_status insitu_network_print(const insitu_network *network, char **out_text, insitu_diag *diag) {
     if (out_text) *out_text = NULL;
     if (!network || !out_text) FAIL(diag, INSITU_ARG, "insitu_network_print needs a network and out_text");
-    text out;
+    text_t out;
     text_init(&out);
     insitu_status status = network_print(network->network, &out, diag);
     if (status != INSITU_OK) {
@@ -30,7 +30,7 @@ insitu_status insitu_network_print(const insitu_network *network, char **out_tex
 insitu_status insitu_network_parse(const char *text, insitu_network **out_network, insitu_diag *diag) {
     if (out_network) *out_network = NULL;
     if (!text || !out_network) FAIL(diag, INSITU_ARG, "insitu_network_parse needs text and out_network");
-    network *parsed;
+    network_t *parsed;
     insitu_status status = network_parse(text, &parsed, diag);
     if (status != INSITU_OK) return diag_complete(diag, status);
     status = network_verify(parsed, diag);
@@ -58,7 +58,7 @@ insitu_status insitu_network_record_at(const insitu_network *network, int32_t in
     if (!network || !info || info->struct_size < sizeof(size_t))
         FAIL(diag, INSITU_ARG, "insitu_network_record_at needs a network and info with a struct_size");
     TRY(find_row(network->network->record_count, "record", index, diag));
-    const weight_record *record = &network->network->records[index];
+    const weight_record_t *record = &network->network->records[index];
     const insitu_network_record found = {.name = record->name, .data = record->data, .size = record->size};
     public_copy(info, info->struct_size, &found, sizeof(found));
     return INSITU_OK;
@@ -68,7 +68,7 @@ insitu_status insitu_network_set_record(insitu_network *network, int32_t index, 
                                         insitu_diag *diag) {
     if (!network || !data) FAIL(diag, INSITU_ARG, "insitu_network_set_record needs a network and data");
     TRY(find_row(network->network->record_count, "record", index, diag));
-    weight_record *record = &network->network->records[index];
+    weight_record_t *record = &network->network->records[index];
     if (record->size != size)
         FAIL(diag, INSITU_SHAPE, "record '%s' has %zu bytes, and was given %zu", record->name, record->size, size);
     record->data = data;
@@ -81,10 +81,10 @@ insitu_value insitu_network_find(const insitu_network *network, const char *name
     if (!network || !name) return insitu_no_value();
     uint32_t index = map_find(&network->network->names, name);
     bool is_present = index != NONE && strcmp(network->network->tensors[index].name, name) == 0;
-    return is_present ? value_of((tensor_id){index}) : insitu_no_value();
+    return is_present ? value_of((tensor_id_t){index}) : insitu_no_value();
 }
 
-static void describe_size(const sym_pool *pool, sym size, insitu_network_value *info, uint32_t dim) {
+static void describe_size(const sym_pool_t *pool, sym_t size, insitu_network_value *info, uint32_t dim) {
     int64_t number;
     if (sym_constant(pool, size, &number)) {
         info->sizes[dim] = insitu_int(number);
@@ -101,9 +101,9 @@ insitu_status insitu_network_describe(const insitu_network *network, insitu_valu
                                       insitu_diag *diag) {
     if (!network || !info || info->struct_size < sizeof(size_t))
         FAIL(diag, INSITU_ARG, "insitu_network_describe needs a network and info with a struct_size");
-    tensor_id id = builder_tensor(network, value);
+    tensor_id_t id = builder_tensor(network, value);
     if (id.index == NONE) FAIL(diag, INSITU_ARG, "value %u is no tensor of the network", value.id);
-    const network_tensor *tensor = network_tensor_of(network->network, id);
+    const network_tensor_t *tensor = network_tensor_of(network->network, id);
     insitu_network_value found = {.name = tensor->name,
                                   .dtype = dtype_public(tensor->dtype),
                                   .ndim = (int32_t)tensor->shape.rank,
@@ -125,7 +125,7 @@ insitu_status insitu_network_layer_at(const insitu_network *network, int32_t ind
     if (!network || !info || info->struct_size < sizeof(size_t))
         FAIL(diag, INSITU_ARG, "insitu_network_layer_at needs a network and info with a struct_size");
     TRY(find_row(network->network->order_count, "layer", index, diag));
-    const layer *layer = network_layer_of(network->network, network->network->order[index]);
+    const layer_t *layer = network_layer_of(network->network, network->network->order[index]);
     insitu_network_layer found = {.kind = layer_info_of(layer->kind)->name,
                                   .operand_count = (int32_t)layer->operand_count,
                                   .result_count = (int32_t)layer->result_count};
@@ -140,7 +140,7 @@ insitu_status insitu_network_operand(const insitu_network *network, int32_t laye
     if (out_value) *out_value = insitu_no_value();
     if (!network || !out_value) FAIL(diag, INSITU_ARG, "insitu_network_operand needs a network and out_value");
     TRY(find_row(network->network->order_count, "layer", layer, diag));
-    const struct layer *found = network_layer_of(network->network, network->network->order[layer]);
+    const layer_t *found = network_layer_of(network->network, network->network->order[layer]);
     TRY(find_row(found->operand_count, "operand", operand, diag));
     *out_value = value_of(found->operands[operand]);
     return INSITU_OK;

@@ -4,9 +4,9 @@
 #include "plan/device.h"
 
 /* "binary add of c64" */
-static void name_step(const plan_step *step, text *out) {
+static void name_step(const plan_step_t *step, text_t *out) {
     uint32_t op = layer_attr_index(step->layer, ATTR_OP);
-    const plan_operand *operand = step->operand_count ? &step->operands[0] : &step->results[0];
+    const plan_operand_t *operand = step->operand_count ? &step->operands[0] : &step->results[0];
     text_printf(out, "%s%s%s of %s", layer_info_of(step->layer)->name, op == NONE ? "" : " ",
                 op == NONE ? "" : op_name(step->attrs[op].op), dtype_name(operand->type.dtype));
 }
@@ -14,10 +14,11 @@ static void name_step(const plan_step *step, text *out) {
 typedef struct refused { /* steps of one name */
     const char *name, *source;
     uint32_t count;
-} refused;
+} refused_t;
 
-static insitu_status add_step(arena *arena, map *known, refused *rows, uint32_t *row_count, const plan_step *step) {
-    text name;
+static insitu_status add_step(arena_t *arena, map_t *known, refused_t *rows, uint32_t *row_count,
+                              const plan_step_t *step) {
+    text_t name;
     const char *copy;
     text_init(&name);
     name_step(step, &name);
@@ -28,16 +29,16 @@ static insitu_status add_step(arena *arena, map *known, refused *rows, uint32_t 
     uint32_t row = map_find(known, copy);
     if (row == NONE) {
         row = (*row_count)++;
-        rows[row] = (refused){.name = copy, .source = step->source};
+        rows[row] = (refused_t){.name = copy, .source = step->source};
         TRY(map_set(known, arena, copy, row));
     }
     rows[row].count++;
     return INSITU_OK;
 }
 
-static insitu_status find_refused(const device *device, const plan *plan, arena *arena, refused **out_rows,
+static insitu_status find_refused(const device_t *device, const plan_t *plan, arena_t *arena, refused_t **out_rows,
                                   uint32_t *out_count) {
-    map known = {0};
+    map_t known = {0};
     *out_count = 0;
     TRY(arena_array(arena, plan->step_count, sizeof(**out_rows), out_rows));
     for (uint32_t i = 0; i < plan->step_count; i++)
@@ -45,17 +46,17 @@ static insitu_status find_refused(const device *device, const plan *plan, arena 
     return INSITU_OK;
 }
 
-static insitu_status refuse(const refused *rows, uint32_t count, insitu_diag *diag) {
+static insitu_status refuse(const refused_t *rows, uint32_t count, insitu_diag *diag) {
     if (count == 0) return INSITU_OK;
     for (uint32_t i = 0; diag && i < count; i++) diag_add_row(diag, rows[i].name, rows[i].count, rows[i].source);
     FAIL(diag, INSITU_UNSUPPORTED, "no kernel computes %s%s%s%s%s", rows[0].name, rows[0].source[0] ? " (" : "",
          rows[0].source, rows[0].source[0] ? ")" : "", count > 1 ? ", among others" : "");
 }
 
-insitu_status check_kernels(const device *device, const plan *plan, insitu_diag *diag) {
-    refused *rows;
+insitu_status check_kernels(const device_t *device, const plan_t *plan, insitu_diag *diag) {
+    refused_t *rows;
     uint32_t count;
-    arena scratch;
+    arena_t scratch;
     arena_init(&scratch);
     insitu_status status = find_refused(device, plan, &scratch, &rows, &count);
     if (status == INSITU_OK) status = refuse(rows, count, diag);

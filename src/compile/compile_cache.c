@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 /* What decides the engine, one line a fact. */
-static insitu_status make_key(const file_map *program, const insitu_compile_options *options, text *key,
+static insitu_status make_key(const file_map_t *program, const insitu_compile_options *options, text_t *key,
                               insitu_diag *diag) {
     text_printf(key, "compiler %s\nprogram %zu bytes %016" PRIx64 "\n", SOURCE_FINGERPRINT, program->size,
                 hash_bytes(program->data, program->size, 0));
@@ -31,9 +31,9 @@ static insitu_status make_key(const file_map *program, const insitu_compile_opti
     return text_status(key, diag);
 }
 
-insitu_status cache_open(cache_entry *entry, const file_map *program, const insitu_compile_options *options,
+insitu_status cache_open(cache_entry_t *entry, const file_map_t *program, const insitu_compile_options *options,
                          insitu_diag *diag) {
-    *entry = (cache_entry){.folder = options->cache_dir};
+    *entry = (cache_entry_t){.folder = options->cache_dir};
     text_init(&entry->key);
     text_init(&entry->path);
     insitu_status status = make_key(program, options, &entry->key, diag);
@@ -46,18 +46,18 @@ insitu_status cache_open(cache_entry *entry, const file_map *program, const insi
     return status;
 }
 
-void cache_close(cache_entry *entry) {
+void cache_close(cache_entry_t *entry) {
     text_release(&entry->key);
     text_release(&entry->path);
 }
 
-insitu_status cache_look_up(const cache_entry *entry, insitu_engine **out_engine) {
+insitu_status cache_look_up(const cache_entry_t *entry, insitu_engine **out_engine) {
     insitu_diag why = {.struct_size = sizeof(why)};
-    file_map *map;
+    file_map_t *map;
     *out_engine = NULL;
     insitu_status status = file_map_open(entry->path.data, &map, &why);
     if (status == INSITU_OK) {
-        const engine_read_options options = {.verify_weights = true, .cache_key = entry->key.data};
+        const engine_read_options_t options = {.verify_weights = true, .cache_key = entry->key.data};
         status = engine_read(map, &options, out_engine, &why);
         file_map_release(map);
     }
@@ -79,7 +79,7 @@ static bool make_folders(char *path) {
     return is_there;
 }
 
-void cache_store(const cache_entry *entry, const insitu_engine *engine) {
+void cache_store(const cache_entry_t *entry, const insitu_engine *engine) {
     insitu_diag why = {.struct_size = sizeof(why)};
     if (!make_folders(entry->path.data))
         log_printf(1, "compile cache: cannot make the folder '%s': %s", entry->folder, strerror(errno));

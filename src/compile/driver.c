@@ -10,13 +10,13 @@
 #include <insitu/program.h>
 
 struct insitu_program {
-    archive_program *archive;
+    archive_program_t *archive;
 };
 
-static insitu_status open_program(file_map *map, insitu_program **out_program, insitu_diag *diag) {
+static insitu_status open_program(file_map_t *map, insitu_program **out_program, insitu_diag *diag) {
     insitu_program *program = memory_alloc(sizeof(*program));
     if (!program) return INSITU_NOMEM;
-    float_mode mode;
+    float_mode_t mode;
     float_mode_enter(&mode);
     insitu_status status = archive_open(map, &program->archive, diag);
     float_mode_leave(&mode);
@@ -31,7 +31,7 @@ static insitu_status open_program(file_map *map, insitu_program **out_program, i
 insitu_status insitu_program_load(const char *pt2_path, insitu_program **out_program, insitu_diag *diag) {
     if (out_program) *out_program = NULL;
     if (!pt2_path || !out_program) FAIL(diag, INSITU_ARG, "insitu_program_load needs a path and out_program");
-    file_map *map;
+    file_map_t *map;
     TRY(file_map_open(pt2_path, &map, diag));
     insitu_status status = open_program(map, out_program, diag);
     file_map_release(map);
@@ -42,7 +42,7 @@ insitu_status insitu_program_load_memory(const void *data, size_t size, insitu_p
                                          insitu_diag *diag) {
     if (out_program) *out_program = NULL;
     if (!data || !out_program) FAIL(diag, INSITU_ARG, "insitu_program_load_memory needs data and out_program");
-    file_map *map;
+    file_map_t *map;
     TRY(file_map_wrap(data, size, &map, diag));
     insitu_status status = open_program(map, out_program, diag);
     file_map_release(map);
@@ -75,8 +75,8 @@ insitu_status insitu_program_print(const insitu_program *program, const insitu_p
     insitu_print_options given = {0};
     if (options) TRY(copy_options(&given, options, options->struct_size, sizeof(given), "print options", diag));
     if (given.values && !given.json) FAIL(diag, INSITU_ARG, "the elements of stored tensors are printed as JSON alone");
-    const archive_print_options print = {.json = given.json, .hashes = given.hashes, .values = given.values};
-    text out;
+    const archive_print_options_t print = {.json = given.json, .hashes = given.hashes, .values = given.values};
+    text_t out;
     text_init(&out);
     insitu_status status = archive_print(program->archive, &print, &out, diag);
     if (status != INSITU_OK) {
@@ -91,29 +91,29 @@ insitu_status insitu_program_print(const insitu_program *program, const insitu_p
 
 static bool is_dumped(const char *form) { return list_has(switch_value(SWITCH_DUMP), form, strlen(form)); }
 
-static insitu_status dump_text(const char *title, text *text, insitu_status status) {
+static insitu_status dump_text(const char *title, text_t *text, insitu_status status) {
     if (status == INSITU_OK && text->data) log_printf(2, "# %s\n%s", title, text->data);
     text_release(text);
     return status;
 }
 
-static insitu_status dump_graph(const graph *graph, const char *title, insitu_diag *diag) {
+static insitu_status dump_graph(const graph_t *graph, const char *title, insitu_diag *diag) {
     if (!is_dumped("graph")) return INSITU_OK;
-    text text;
+    text_t text;
     text_init(&text);
     return dump_text(title, &text, graph_print(graph, &text, diag));
 }
 
-static insitu_status dump_network(const network *network, insitu_diag *diag) {
+static insitu_status dump_network(const network_t *network, insitu_diag *diag) {
     if (!is_dumped("network")) return INSITU_OK;
-    text text;
+    text_t text;
     text_init(&text);
     return dump_text("network", &text, network_print(network, &text, diag));
 }
 
-static insitu_status dump_plan(const plan *plan) {
+static insitu_status dump_plan(const plan_t *plan) {
     if (!is_dumped("plan")) return INSITU_OK;
-    text text;
+    text_t text;
     text_init(&text);
     plan_print(plan, &text);
     return dump_text("plan", &text, INSITU_OK);
@@ -121,9 +121,9 @@ static insitu_status dump_plan(const plan *plan) {
 
 /* ---- stages ---- */
 
-static insitu_status make_network(const archive_program *archive, const insitu_compile_options *options,
-                                  network **out_network, insitu_diag *diag) {
-    graph *graph;
+static insitu_status make_network(const archive_program_t *archive, const insitu_compile_options *options,
+                                  network_t **out_network, insitu_diag *diag) {
+    graph_t *graph;
     uint64_t identity;
     *out_network = NULL;
     TRY(graph_build(archive, &graph, diag));
@@ -140,7 +140,7 @@ static insitu_status make_network(const archive_program *archive, const insitu_c
 }
 
 /* The first input or state that the program writes; NULL. */
-static const char *first_written(const network *network) {
+static const char *first_written(const network_t *network) {
     if (network->mutation_count) return network->inputs[network->mutations[0].input].name;
     for (uint32_t i = 0; i < network->state_count; i++)
         if (network->states[i].next.index != NONE) return network->states[i].name;
@@ -148,8 +148,8 @@ static const char *first_written(const network *network) {
 }
 
 /* What the caller asked of inputs, outputs, states and the device. */
-static insitu_status apply_io_options(network *network, const insitu_compile_options *options,
-                                      const device **out_device, insitu_diag *diag) {
+static insitu_status apply_io_options(network_t *network, const insitu_compile_options *options,
+                                      const device_t **out_device, insitu_diag *diag) {
     if (options->state == INSITU_STATE_CALLER) TRY(network_lift_states(network, diag));
     if (options->state == INSITU_STATE_FROZEN) TRY(network_freeze_states(network, diag));
     TRY(network_alias_outputs(network, options->mutated_inputs, (uint32_t)options->mutated_input_count, diag));
@@ -157,11 +157,11 @@ static insitu_status apply_io_options(network *network, const insitu_compile_opt
 }
 
 /* What `insitu explain` says of copies, to the log. */
-static void log_copies(const plan *plan) {
+static void log_copies(const plan_t *plan) {
     if (!switch_on(SWITCH_WHY)) return;
     for (uint32_t i = 0; i < plan->report_count; i++) {
         if (plan->report[i].in_place) continue;
-        text verdict;
+        text_t verdict;
         text_init(&verdict);
         plan_print_verdict(plan, &plan->report[i], &verdict);
         if (verdict.data) log_printf(2, "state '%s': %s", plan->report[i].name, verdict.data);
@@ -169,11 +169,11 @@ static void log_copies(const plan *plan) {
     }
 }
 
-static insitu_status make_plan(network *network, const insitu_compile_options *options, const device **out_device,
-                               plan **out_plan, insitu_diag *diag) {
+static insitu_status make_plan(network_t *network, const insitu_compile_options *options, const device_t **out_device,
+                               plan_t **out_plan, insitu_diag *diag) {
     *out_plan = NULL;
     TRY(apply_io_options(network, options, out_device, diag));
-    plan_options plan_options = {.no_inplace = options->no_inplace || switch_on(SWITCH_NO_INPLACE)};
+    plan_options_t plan_options = {.no_inplace = options->no_inplace || switch_on(SWITCH_NO_INPLACE)};
     TRY(rewrite_and_plan(network, evaluate_layer, &plan_options, options->strict, out_plan, diag));
     plan_find_zero_states(*out_plan);
     insitu_status status = dump_network(network, diag);
@@ -201,10 +201,10 @@ static insitu_status check_options(const insitu_compile_options *options, insitu
 }
 
 /* Takes the network over. */
-static insitu_status make_engine(network *network, const insitu_compile_options *options, file_map *map,
+static insitu_status make_engine(network_t *network, const insitu_compile_options *options, file_map_t *map,
                                  insitu_engine **out_engine, insitu_diag *diag) {
-    plan *plan;
-    const device *device;
+    plan_t *plan;
+    const device_t *device;
     insitu_status status = make_plan(network, options, &device, &plan, diag);
     if (status == INSITU_OK) plan->identity = network->identity;
     /* Folded constants lie in the network's memory until the engine has copied them. */
@@ -213,9 +213,9 @@ static insitu_status make_engine(network *network, const insitu_compile_options 
     return status;
 }
 
-static insitu_status compile(const archive_program *archive, const insitu_compile_options *options,
+static insitu_status compile(const archive_program_t *archive, const insitu_compile_options *options,
                              insitu_engine **out_engine, insitu_diag *diag) {
-    network *network;
+    network_t *network;
     TRY(make_network(archive, options, &network, diag));
     return make_engine(network, options, archive->map, out_engine, diag);
 }
@@ -227,9 +227,9 @@ static insitu_status read_options(const insitu_compile_options *options, insitu_
     return check_options(out, diag);
 }
 
-static insitu_status compile_cached(const archive_program *archive, const insitu_compile_options *options,
+static insitu_status compile_cached(const archive_program_t *archive, const insitu_compile_options *options,
                                     insitu_engine **out_engine, insitu_diag *diag) {
-    cache_entry entry;
+    cache_entry_t entry;
     TRY(cache_open(&entry, archive->map, options, diag));
     bool is_watched = switch_value(SWITCH_DUMP) || switch_value(SWITCH_DUMP_PASS);
     insitu_status status = is_watched ? INSITU_OK : cache_look_up(&entry, out_engine);
@@ -247,7 +247,7 @@ insitu_status insitu_program_compile(const insitu_program *program, const insitu
     if (!program || !out_engine) FAIL(diag, INSITU_ARG, "insitu_program_compile needs a program and out_engine");
     insitu_compile_options known;
     TRY(read_options(options, &known, diag));
-    float_mode mode;
+    float_mode_t mode;
     float_mode_enter(&mode);
     insitu_status status = known.cache_dir ? compile_cached(program->archive, &known, out_engine, diag)
                                            : compile(program->archive, &known, out_engine, diag);
@@ -260,9 +260,9 @@ insitu_status insitu_network_import(const insitu_program *program, const insitu_
     if (out_network) *out_network = NULL;
     if (!program || !out_network) FAIL(diag, INSITU_ARG, "insitu_network_import needs a program and out_network");
     insitu_compile_options known;
-    network *network;
+    network_t *network;
     TRY(read_options(options, &known, diag));
-    float_mode mode;
+    float_mode_t mode;
     float_mode_enter(&mode);
     insitu_status status = make_network(program->archive, &known, &network, diag);
     float_mode_leave(&mode);
@@ -278,7 +278,7 @@ static insitu_status check_network(const insitu_network *network, const insitu_c
         FAIL(diag, INSITU_ARG, "compile options: %s is for programs alone, not for networks",
              options->keep_values ? "keep_values" : "cache_dir");
     for (uint32_t i = 0; i < network->network->record_count; i++) {
-        const weight_record *record = &network->network->records[i];
+        const weight_record_t *record = &network->network->records[i];
         if (!record->data && record->size)
             FAIL(diag, INSITU_ARG, "record %u of the network, '%s', has no bytes: insitu_network_set_record gives them",
                  i, record->name);
@@ -289,7 +289,7 @@ static insitu_status check_network(const insitu_network *network, const insitu_c
 /* Compilation changes a network, so a copy is compiled. */
 static insitu_status compile_copy(const insitu_network *network, const insitu_compile_options *options,
                                   insitu_engine **out_engine, insitu_diag *diag) {
-    struct network *copy;
+    network_t *copy;
     TRY(check_network(network, options, diag));
     TRY(network_copy(network->network, &copy, diag));
     insitu_status status = copy->identity ? INSITU_OK : fingerprint_network(copy, &copy->identity, diag);
@@ -304,7 +304,7 @@ insitu_status insitu_network_compile(const insitu_network *network, const insitu
     if (!network || !out_engine) FAIL(diag, INSITU_ARG, "insitu_network_compile needs a network and out_engine");
     insitu_compile_options known;
     TRY(read_options(options, &known, diag));
-    float_mode mode;
+    float_mode_t mode;
     float_mode_enter(&mode);
     insitu_status status = compile_copy(network, &known, out_engine, diag);
     float_mode_leave(&mode);

@@ -5,18 +5,18 @@
 #include "planner/planner.h"
 
 typedef struct evaluation {
-    const network *source;
-    network *network;
-    plan *plan;
-    arena arena;
+    const network_t *source;
+    network_t *network;
+    plan_t *plan;
+    arena_t arena;
     void *memory, *workspace;
     insitu_diag *diag;
-} evaluation;
+} evaluation_t;
 
 /* A constant expression of the source network in the new one's pool. */
-static insitu_status move_sym(evaluation *evaluation, sym value, sym *out_value) {
-    sym_pool *target = &evaluation->network->symbols;
-    const sym_pool *source = &evaluation->source->symbols;
+static insitu_status move_sym(evaluation_t *evaluation, sym_t value, sym_t *out_value) {
+    sym_pool_t *target = &evaluation->network->symbols;
+    const sym_pool_t *source = &evaluation->source->symbols;
     int64_t integer;
     double real;
     if (sym_constant(source, value, &integer))
@@ -29,25 +29,25 @@ static insitu_status move_sym(evaluation *evaluation, sym value, sym *out_value)
     return sym_pool_status(target, evaluation->diag);
 }
 
-static insitu_status move_operand(evaluation *evaluation, tensor_id operand, tensor_id *out_tensor) {
-    const network *source = evaluation->source;
-    const network_tensor *tensor = network_tensor_of(source, operand);
+static insitu_status move_operand(evaluation_t *evaluation, tensor_id_t operand, tensor_id_t *out_tensor) {
+    const network_t *source = evaluation->source;
+    const network_tensor_t *tensor = network_tensor_of(source, operand);
     if (tensor->role != TENSOR_CONSTANT)
         FAIL(evaluation->diag, INSITU_INTERNAL, "'%s' is not a constant", tensor->name);
-    const network_constant *from = &source->constants[tensor->index];
-    shape sizes = {.rank = tensor->shape.rank};
+    const network_constant_t *from = &source->constants[tensor->index];
+    shape_t sizes = {.rank = tensor->shape.rank};
     for (uint32_t i = 0; i < sizes.rank; i++) TRY(move_sym(evaluation, tensor->shape.sizes[i], &sizes.sizes[i]));
-    network *target = evaluation->network;
+    network_t *target = evaluation->network;
     uint32_t record_index = NONE;
     if (from->record != NONE) {
-        weight_record *record;
+        weight_record_t *record;
         record_index = target->record_count;
         TRY(network_add_record(target, &record));
         *record = source->records[from->record];
     }
     uint32_t index = target->constant_count;
     TRY(network_add_tensor(target, tensor->name, TENSOR_CONSTANT, tensor->dtype, &sizes, index, out_tensor));
-    network_constant *constant;
+    network_constant_t *constant;
     TRY(network_add_constant(target, &constant));
     constant->tensor = *out_tensor;
     constant->record = record_index;
@@ -56,21 +56,21 @@ static insitu_status move_operand(evaluation *evaluation, tensor_id operand, ten
     return INSITU_OK;
 }
 
-static insitu_status move_attr(evaluation *evaluation, const attr *from, attr *out_attr) {
+static insitu_status move_attr(evaluation_t *evaluation, const attr_t *from, attr_t *out_attr) {
     *out_attr = *from;
     if (from->kind == ATTR_KIND_SYM) return move_sym(evaluation, from->value, &out_attr->value);
     if (from->kind != ATTR_KIND_SYMS) return INSITU_OK;
-    sym *items;
+    sym_t *items;
     TRY(arena_array(&evaluation->arena, from->list.count, sizeof(*items), &items));
     for (uint32_t i = 0; i < from->list.count; i++) TRY(move_sym(evaluation, from->list.items[i], &items[i]));
     *out_attr = attr_of_list(items, from->list.count);
     return INSITU_OK;
 }
 
-static insitu_status build_network(evaluation *evaluation, const layer *layer) {
-    network *target = evaluation->network;
-    tensor_id *operands, *results;
-    layer_draft draft = draft_of(layer->kind);
+static insitu_status build_network(evaluation_t *evaluation, const layer_t *layer) {
+    network_t *target = evaluation->network;
+    tensor_id_t *operands, *results;
+    layer_draft_t draft = draft_of(layer->kind);
     TRY(arena_array(&evaluation->arena, layer->operand_count, sizeof(*operands), &operands));
     TRY(arena_array(&evaluation->arena, layer->result_count, sizeof(*results), &results));
     for (uint32_t i = 0; i < layer->operand_count; i++) {
@@ -83,15 +83,15 @@ static insitu_status build_network(evaluation *evaluation, const layer *layer) {
         TRY(move_attr(evaluation, &layer->attrs[i], &draft.attrs[i]));
     TRY(network_add_layer(target, &draft, operands, layer->operand_count, layer->name, layer->source, results,
                           evaluation->diag));
-    network_output *output;
+    network_output_t *output;
     TRY(network_add_output(target, &output));
-    *output = (network_output){.name = "output.0", .kind = OUTPUT_TENSOR, .tensor = results[0]};
+    *output = (network_output_t){.name = "output.0", .kind = OUTPUT_TENSOR, .tensor = results[0]};
     return INSITU_OK;
 }
 
 /* Memory for the arena and the output, behind one another. */
-static insitu_status place(evaluation *evaluation, const bound_plan *bound, size_t arena_bytes, void ***out_bases) {
-    const plan *plan = evaluation->plan;
+static insitu_status place(evaluation_t *evaluation, const bound_plan_t *bound, size_t arena_bytes, void ***out_bases) {
+    const plan_t *plan = evaluation->plan;
     void **bases;
     *out_bases = NULL;
     TRY(arena_array(&evaluation->arena, plan->storage_count, sizeof(*bases), &bases));
@@ -103,7 +103,7 @@ static insitu_status place(evaluation *evaluation, const bound_plan *bound, size
     if (!evaluation->memory) return INSITU_NOMEM;
     uint8_t *outputs = (uint8_t *)evaluation->memory + arena_bytes;
     for (uint32_t i = 0; i < plan->storage_count; i++) {
-        const plan_storage *storage = &plan->storages[i];
+        const plan_storage_t *storage = &plan->storages[i];
         switch (storage->kind) {
         case STORAGE_ARENA: bases[i] = (uint8_t *)evaluation->memory + bound->arena_offsets[i]; break;
         case STORAGE_WEIGHT: /* without bytes any address will do */
@@ -119,14 +119,14 @@ static insitu_status place(evaluation *evaluation, const bound_plan *bound, size
     return INSITU_OK;
 }
 
-static insitu_status run_prepared(evaluation *evaluation, const void *prepared, void **bases) {
-    const device *cpu = device_cpu();
-    device_call call = {.bases = bases, .workspace = evaluation->workspace, .end = evaluation->plan->step_count};
+static insitu_status run_prepared(evaluation_t *evaluation, const void *prepared, void **bases) {
+    const device_t *cpu = device_cpu();
+    device_call_t call = {.bases = bases, .workspace = evaluation->workspace, .end = evaluation->plan->step_count};
     return cpu->run(cpu, NULL, prepared, &call, evaluation->diag);
 }
 
-static insitu_status run_plan(evaluation *evaluation, const bound_plan *bound, void **bases) {
-    const device *cpu = device_cpu();
+static insitu_status run_plan(evaluation_t *evaluation, const bound_plan_t *bound, void **bases) {
+    const device_t *cpu = device_cpu();
     void *prepared = NULL;
     size_t workspace_bytes = 0;
     insitu_status status =
@@ -140,10 +140,10 @@ static insitu_status run_plan(evaluation *evaluation, const bound_plan *bound, v
 }
 
 /* The output's elements in row-major order. */
-static insitu_status gather(evaluation *evaluation, void **bases, void *out_bytes, size_t size) {
-    const plan *plan = evaluation->plan;
-    const plan_operand *operand = &plan->outputs[0].operand;
-    const tensor_type *type = &operand->type;
+static insitu_status gather(evaluation_t *evaluation, void **bases, void *out_bytes, size_t size) {
+    const plan_t *plan = evaluation->plan;
+    const plan_operand_t *operand = &plan->outputs[0].operand;
+    const tensor_type_t *type = &operand->type;
     int64_t sizes[MAX_RANK], strides[MAX_RANK], dense[MAX_RANK], offset;
     bool is_constant = sym_constant(&plan->symbols, type->offset, &offset);
     int64_t bytes = dtype_size(type->dtype);
@@ -162,18 +162,18 @@ static insitu_status gather(evaluation *evaluation, void **bases, void *out_byte
     return INSITU_OK;
 }
 
-static insitu_status evaluate(evaluation *evaluation, const layer *layer, void *out_bytes, size_t size) {
+static insitu_status evaluate(evaluation_t *evaluation, const layer_t *layer, void *out_bytes, size_t size) {
     if (layer->result_count != 1)
         FAIL(evaluation->diag, INSITU_UNSUPPORTED, "a layer with %u results is not folded", layer->result_count);
     TRY(network_create(&evaluation->network));
     TRY(build_network(evaluation, layer));
-    plan_search search = plan_search_for(evaluation->network);
-    TRY(plan_network(evaluation->network, &(plan_options){.search = &search}, &evaluation->plan, evaluation->diag));
-    sym_value *values;
+    plan_search_t search = plan_search_for(evaluation->network);
+    TRY(plan_network(evaluation->network, &(plan_options_t){.search = &search}, &evaluation->plan, evaluation->diag));
+    sym_value_t *values;
     bool *known;
     TRY(arena_array(&evaluation->arena, evaluation->plan->symbols.symbol_count, sizeof(*values), &values));
     TRY(arena_array(&evaluation->arena, evaluation->plan->symbols.symbol_count, sizeof(*known), &known));
-    bound_plan bound;
+    bound_plan_t bound;
     size_t arena_bytes;
     void **bases;
     TRY(plan_bind(evaluation->plan, 0, NULL, values, known, &evaluation->arena, &bound, evaluation->diag));
@@ -183,10 +183,10 @@ static insitu_status evaluate(evaluation *evaluation, const layer *layer, void *
     return gather(evaluation, bases, out_bytes, size);
 }
 
-insitu_status evaluate_layer(void *user, const network *network, layer_id layer, void *out_bytes, size_t size,
+insitu_status evaluate_layer(void *user, const network_t *network, layer_id_t layer, void *out_bytes, size_t size,
                              insitu_diag *diag) {
     (void)user;
-    evaluation evaluation = {.source = network, .diag = diag};
+    evaluation_t evaluation = {.source = network, .diag = diag};
     arena_init(&evaluation.arena);
     insitu_status status = evaluate(&evaluation, network_layer_of(network, layer), out_bytes, size);
     memory_free(evaluation.workspace);

@@ -5,7 +5,7 @@
 #include "rewrite/rewrite.h"
 
 /* A network_evaluate_fn: runs one layer whose operands are constants on the CPU, by a plan of its own. */
-insitu_status evaluate_layer(void *user, const network *network, layer_id layer, void *out_bytes, size_t size,
+insitu_status evaluate_layer(void *user, const network_t *network, layer_id_t layer, void *out_bytes, size_t size,
                              insitu_diag *diag);
 
 #endif

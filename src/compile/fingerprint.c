@@ -22,10 +22,10 @@ static uint64_t hash_lines(const char *text, uint64_t hash) {
 }
 
 /* 0 would mean that it is not known. */
-static uint64_t fingerprint(const char *text, const weight_record *records, uint32_t count) {
+static uint64_t fingerprint(const char *text, const weight_record_t *records, uint32_t count) {
     uint64_t hash = hash_lines(text, 0);
     for (uint32_t i = 0; i < count; i++) {
-        const weight_record *record = &records[i];
+        const weight_record_t *record = &records[i];
         hash = hash_bytes(&record->size, sizeof(record->size), hash);
         if (record->data)
             hash = hash_bytes(record->data, record->size < SAMPLED_BYTES ? record->size : SAMPLED_BYTES, hash);
@@ -33,8 +33,8 @@ static uint64_t fingerprint(const char *text, const weight_record *records, uint
     return hash ? hash : 1;
 }
 
-insitu_status fingerprint_program(const graph *graph, uint64_t *out_fingerprint, insitu_diag *diag) {
-    text printed;
+insitu_status fingerprint_program(const graph_t *graph, uint64_t *out_fingerprint, insitu_diag *diag) {
+    text_t printed;
     text_init(&printed);
     *out_fingerprint = 0;
     insitu_status status = graph_print(graph, &printed, diag);
@@ -44,8 +44,8 @@ insitu_status fingerprint_program(const graph *graph, uint64_t *out_fingerprint,
     return status;
 }
 
-insitu_status fingerprint_network(const network *network, uint64_t *out_fingerprint, insitu_diag *diag) {
-    text printed;
+insitu_status fingerprint_network(const network_t *network, uint64_t *out_fingerprint, insitu_diag *diag) {
+    text_t printed;
     text_init(&printed);
     *out_fingerprint = 0;
     insitu_status status = network_print(network, &printed, diag);

@@ -1,9 +1,9 @@
 /* What a program is compiled for: a device of the registry. */
 #include "compile/compile_int.h"
 
-insitu_status target_open(const char *name, const char *written, const device **out_device, insitu_diag *diag) {
+insitu_status target_open(const char *name, const char *written, const device_t **out_device, insitu_diag *diag) {
     int32_t index = 0;
-    const device_entry *entry = name ? device_entry_find(name, &index) : device_cpu()->entry;
+    const device_entry_t *entry = name ? device_entry_find(name, &index) : device_cpu()->entry;
     *out_device = NULL;
     if (entry && !entry->can_alias && written)
         FAIL(diag, INSITU_UNSUPPORTED,

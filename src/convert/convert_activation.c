@@ -1,20 +1,20 @@
 /* Activations, as one unary operator where the table has it, else as a few elementwise layers in PyTorch's order. */
 #include "convert/convert_int.h"
 
-insitu_status convert_gelu(converter *c) {
+insitu_status convert_gelu(converter_t *c) {
     return finish_unary(c, strcmp(take_string(c, "approximate"), "tanh") == 0 ? OP_GELU_TANH : OP_GELU);
 }
 
 /* x > bound ? x : other */
-static insitu_status emit_above(converter *c, tensor_id x, double bound, tensor_id other, tensor_id *out) {
-    tensor_id above;
+static insitu_status emit_above(converter_t *c, tensor_id_t x, double bound, tensor_id_t other, tensor_id_t *out) {
+    tensor_id_t above;
     TRY(emit_scalar_float(c, OP_GT, x, bound, false, &above));
     return emit_where(c, above, x, other, out);
 }
 
-insitu_status convert_leaky_relu(converter *c) {
-    tensor_id x, scaled, result;
-    sym slope;
+insitu_status convert_leaky_relu(converter_t *c) {
+    tensor_id_t x, scaled, result;
+    sym_t slope;
     TRY(take_tensor(c, "self", &x));
     TRY(take_real(c, "negative_slope", 0.01, &slope));
     TRY(emit_scalar(c, OP_MUL, x, slope, false, &scaled));
@@ -23,7 +23,7 @@ insitu_status convert_leaky_relu(converter *c) {
     return INSITU_OK;
 }
 
-static insitu_status emit_scaled(converter *c, tensor_id x, sym factor, tensor_id *out) {
+static insitu_status emit_scaled(converter_t *c, tensor_id_t x, sym_t factor, tensor_id_t *out) {
     double known;
     *out = x;
     if (sym_constant_float(c->pool, factor, &known) && known == 1) return INSITU_OK;
@@ -31,8 +31,9 @@ static insitu_status emit_scaled(converter *c, tensor_id x, sym factor, tensor_i
 }
 
 /* x > 0 ? x scale : expm1(x input_scale) alpha scale */
-static insitu_status emit_elu(converter *c, tensor_id x, sym alpha, sym scale, sym input_scale, tensor_id *out) {
-    tensor_id above, positive, negative;
+static insitu_status emit_elu(converter_t *c, tensor_id_t x, sym_t alpha, sym_t scale, sym_t input_scale,
+                              tensor_id_t *out) {
+    tensor_id_t above, positive, negative;
     TRY(emit_scalar_float(c, OP_GT, x, 0, false, &above));
     TRY(emit_scaled(c, x, scale, &positive));
     TRY(emit_scaled(c, x, input_scale, &negative));
@@ -41,11 +42,11 @@ static insitu_status emit_elu(converter *c, tensor_id x, sym alpha, sym scale, s
     return emit_where(c, above, positive, negative, out);
 }
 
-insitu_status convert_elu(converter *c) {
-    tensor_id x, result;
-    sym alpha, scale, input_scale;
+insitu_status convert_elu(converter_t *c) {
+    tensor_id_t x, result;
+    sym_t alpha, scale, input_scale;
     TRY(take_tensor(c, "self", &x));
-    dtype type = dtype_of(c, x);
+    dtype_t type = dtype_of(c, x);
     TRY(take_real(c, "alpha", 1, &alpha));
     TRY(take_real(c, "scale", 1, &scale));
     TRY(take_real(c, "input_scale", 1, &input_scale));
@@ -54,21 +55,21 @@ insitu_status convert_elu(converter *c) {
     return finish_wide(c, result, type);
 }
 
-insitu_status convert_selu(converter *c) {
-    tensor_id x, result;
+insitu_status convert_selu(converter_t *c) {
+    tensor_id_t x, result;
     TRY(take_tensor(c, "self", &x));
-    dtype type = dtype_of(c, x);
+    dtype_t type = dtype_of(c, x);
     TRY(emit_wide(c, x, &x));
     TRY(emit_elu(c, x, sym_float(c->pool, 1.6732632423543772848170429916717),
                  sym_float(c->pool, 1.0507009873554804934193349852946), sym_float(c->pool, 1), &result));
     return finish_wide(c, result, type);
 }
 
-insitu_status convert_celu(converter *c) {
-    tensor_id x, result;
-    sym alpha, one = sym_float(c->pool, 1);
+insitu_status convert_celu(converter_t *c) {
+    tensor_id_t x, result;
+    sym_t alpha, one = sym_float(c->pool, 1);
     TRY(take_tensor(c, "self", &x));
-    dtype type = dtype_of(c, x);
+    dtype_t type = dtype_of(c, x);
     TRY(take_real(c, "alpha", 1, &alpha));
     TRY(emit_wide(c, x, &x));
     TRY(emit_elu(c, x, alpha, one, quotient_of(c, one, alpha), &result));
@@ -76,9 +77,9 @@ insitu_status convert_celu(converter *c) {
 }
 
 /* hardtanh; relu6 has no arguments of its own: 0 and 6 */
-insitu_status convert_hardtanh(converter *c) {
-    tensor_id x, result;
-    sym low, high;
+insitu_status convert_hardtanh(converter_t *c) {
+    tensor_id_t x, result;
+    sym_t low, high;
     TRY(take_tensor(c, "self", &x));
     TRY(take_sym_or(c, "min_val", sym_int(c->pool, c->param ? 0 : -1), &low));
     TRY(take_sym_or(c, "max_val", sym_int(c->pool, c->param ? 6 : 1), &high));
@@ -87,12 +88,12 @@ insitu_status convert_hardtanh(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_softplus(converter *c) {
-    tensor_id x, scaled, above, result;
+insitu_status convert_softplus(converter_t *c) {
+    tensor_id_t x, scaled, above, result;
     double known_beta, known_threshold;
-    sym beta, threshold;
+    sym_t beta, threshold;
     TRY(take_tensor(c, "self", &x));
-    dtype type = dtype_of(c, x);
+    dtype_t type = dtype_of(c, x);
     TRY(take_real(c, "beta", 1, &beta));
     TRY(take_real(c, "threshold", 20, &threshold));
     bool known =
@@ -109,10 +110,10 @@ insitu_status convert_softplus(converter *c) {
 }
 
 /* x > threshold ? x : value; NaN passes as PyTorch's x <= threshold ? value : x */
-insitu_status convert_threshold(converter *c) {
-    tensor_id x, below, value, result;
-    operand bound;
-    sym number;
+insitu_status convert_threshold(converter_t *c) {
+    tensor_id_t x, below, value, result;
+    operand_t bound;
+    sym_t number;
     TRY(take_tensor(c, "self", &x));
     TRY(take_operand(c, "threshold", &bound));
     TRY(take_sym(c, "value", &number));
@@ -124,11 +125,11 @@ insitu_status convert_threshold(converter *c) {
 }
 
 /* x > 0 ? x : weight x, with one weight a channel (dimension 1) or one for all */
-insitu_status convert_prelu(converter *c) {
-    tensor_id x, weight, scaled, result;
+insitu_status convert_prelu(converter_t *c) {
+    tensor_id_t x, weight, scaled, result;
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "weight", &weight));
-    shape shape = {.rank = rank_of(c, x)};
+    shape_t shape = {.rank = rank_of(c, x)};
     for (uint32_t i = 0; i < shape.rank; i++) shape.sizes[i] = sym_int(c->pool, 1);
     if (shape.rank >= 2) shape.sizes[1] = shape_numel(c->pool, &tensor_of(c, weight)->shape);
     TRY(emit_reshape(c, weight, &shape, &weight));
@@ -139,10 +140,10 @@ insitu_status convert_prelu(converter *c) {
 }
 
 /* min(0, x) - log1p(exp(-|x|)) */
-insitu_status convert_log_sigmoid(converter *c) {
-    tensor_id x, low, tail, result;
+insitu_status convert_log_sigmoid(converter_t *c) {
+    tensor_id_t x, low, tail, result;
     TRY(take_tensor(c, "self", &x));
-    dtype type = dtype_of(c, x);
+    dtype_t type = dtype_of(c, x);
     TRY(emit_wide(c, x, &x));
     TRY(emit_scalar_float(c, OP_MINIMUM, x, 0, false, &low));
     TRY(emit_unary(c, OP_ABS, x, &tail));
@@ -154,13 +155,13 @@ insitu_status convert_log_sigmoid(converter *c) {
 }
 
 /* The first half of dim times the sigmoid of the second. */
-insitu_status convert_glu(converter *c) {
-    tensor_id x, first, second, result;
+insitu_status convert_glu(converter_t *c) {
+    tensor_id_t x, first, second, result;
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));
     TRY(take_dim(c, "dim", -1, rank_of(c, x), &dim));
     if (rank_of(c, x) == 0) return convert_fail(c, INSITU_FORMAT, "a tensor without dimensions");
-    sym size = size_of(c, x, dim), half = sym_floordiv(c->pool, size, sym_int(c->pool, 2));
+    sym_t size = size_of(c, x, dim), half = sym_floordiv(c->pool, size, sym_int(c->pool, 2));
     TRY(emit_slice(c, x, dim, sym_int(c->pool, 0), half, 1, &first));
     TRY(emit_slice(c, x, dim, half, size, 1, &second));
     TRY(emit_wide(c, first, &first));

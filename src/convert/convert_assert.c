@@ -1,8 +1,8 @@
 /* Assertions: on numbers they are checked when the symbols are bound, on types here and now. */
 #include "convert/convert_int.h"
 
-insitu_status convert_assert_scalar(converter *c) {
-    sym condition;
+insitu_status convert_assert_scalar(converter_t *c) {
+    sym_t condition;
     TRY(take_sym(c, "self", &condition));
     if (sym_kind_of(c->pool, condition) != SYM_KIND_BOOL) {
         condition = sym_compare(c->pool, SYM_NE, condition, sym_int(c->pool, 0));
@@ -12,44 +12,44 @@ insitu_status convert_assert_scalar(converter *c) {
                            c->node->source);
 }
 
-insitu_status emit_read(converter *c, tensor_id x, int64_t min, int64_t max, sym *out) {
+insitu_status emit_read(converter_t *c, tensor_id_t x, int64_t min, int64_t max, sym_t *out) {
     char name[16];
     uint32_t number = c->pool->symbol_count;
     do {
         snprintf(name, sizeof(name), "u%u", number++);
     } while (sym_find_symbol(c->pool, name) != NONE);
     *out = sym_of_symbol(c->pool, sym_add_symbol(c->pool, name, SYM_KIND_INT, min, max));
-    layer_draft item = draft_of(LAYER_ITEM);
+    layer_draft_t item = draft_of(LAYER_ITEM);
     draft_sym(&item, ATTR_SYMBOL, *out);
     return emit(c, &item, &x, 1, NULL);
 }
 
-insitu_status require_none(converter *c, tensor_id bools, const char *message) {
+insitu_status require_none(converter_t *c, tensor_id_t bools, const char *message) {
     uint32_t rank = rank_of(c, bools);
-    sym any;
+    sym_t any;
     if (rank) TRY(emit_reduce(c, OP_ANY, bools, (2u << (rank - 1)) - 1, false, &bools));
     TRY(emit_read(c, bools, 0, 1, &any));
-    sym condition = sym_compare(c->pool, SYM_EQ, any, sym_int(c->pool, 0));
+    sym_t condition = sym_compare(c->pool, SYM_EQ, any, sym_int(c->pool, 0));
     return network_require(c->network, condition, message, c->node->source);
 }
 
 /* _assert_async, _functional_assert_async: the one element is not 0 */
-insitu_status convert_assert_async(converter *c) {
-    tensor_id x;
-    shape none = {0};
-    sym holds;
+insitu_status convert_assert_async(converter_t *c) {
+    tensor_id_t x;
+    shape_t none = {0};
+    sym_t holds;
     const char *message = take_string(c, "assert_msg");
     TRY(take_tensor(c, "self", &x));
     TRY(emit_reshape(c, x, &none, &x));
     TRY(emit_cast(c, x, DTYPE_BOOL, &x));
     TRY(emit_read(c, x, 0, 1, &holds));
-    sym condition = sym_compare(c->pool, SYM_EQ, holds, sym_int(c->pool, 1));
+    sym_t condition = sym_compare(c->pool, SYM_EQ, holds, sym_int(c->pool, 1));
     return network_require(c->network, condition, message[0] ? message : "an assertion on a tensor", c->node->source);
 }
 
 /* sym_constrain_range(size, min, max) */
-insitu_status convert_constrain_range(converter *c) {
-    sym size, bound;
+insitu_status convert_constrain_range(converter_t *c) {
+    sym_t size, bound;
     TRY(take_sym(c, "size", &size));
     if (has_arg(c, "min")) {
         TRY(take_sym(c, "min", &bound));
@@ -62,10 +62,10 @@ insitu_status convert_constrain_range(converter *c) {
                            c->node->source);
 }
 
-insitu_status convert_assert_metadata(converter *c) {
-    tensor_id x;
-    dtype type;
-    shape sizes = {0};
+insitu_status convert_assert_metadata(converter_t *c) {
+    tensor_id_t x;
+    dtype_t type;
+    shape_t sizes = {0};
     TRY(take_tensor(c, "a", &x));
     TRY(take_dtype(c, "dtype", dtype_of(c, x), &type));
     if (type != dtype_of(c, x)) {

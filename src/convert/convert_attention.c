@@ -5,10 +5,10 @@
 #include <math.h>
 
 /* To rank 4. lead: the dimensions before the last three, which are joined. */
-static insitu_status to_rank_4(converter *c, tensor_id x, tensor_id *out) {
-    const shape *from = &tensor_of(c, x)->shape;
-    sym one = sym_int(c->pool, 1);
-    shape shape = {.rank = 4, .sizes = {one, one, from->sizes[from->rank - 2], from->sizes[from->rank - 1]}};
+static insitu_status to_rank_4(converter_t *c, tensor_id_t x, tensor_id_t *out) {
+    const shape_t *from = &tensor_of(c, x)->shape;
+    sym_t one = sym_int(c->pool, 1);
+    shape_t shape = {.rank = 4, .sizes = {one, one, from->sizes[from->rank - 2], from->sizes[from->rank - 1]}};
     if (from->rank == 3) shape.sizes[0] = from->sizes[0];
     if (from->rank >= 4) {
         for (uint32_t i = 0; i + 3 < from->rank; i++) {
@@ -20,9 +20,9 @@ static insitu_status to_rank_4(converter *c, tensor_id x, tensor_id *out) {
 }
 
 /* Leading dimensions of keys and values as the queries': those before the heads broadcast. */
-static insitu_status match_batch(converter *c, tensor_id q, tensor_id x, tensor_id *out) {
-    shape wanted = tensor_of(c, x)->shape;
-    const shape *queries = &tensor_of(c, q)->shape;
+static insitu_status match_batch(converter_t *c, tensor_id_t q, tensor_id_t x, tensor_id_t *out) {
+    shape_t wanted = tensor_of(c, x)->shape;
+    const shape_t *queries = &tensor_of(c, q)->shape;
     *out = x;
     if (wanted.rank != queries->rank) return convert_unsupported(c, "operands of different rank");
     uint32_t kept = wanted.rank == 3 ? 2 : 3;
@@ -32,20 +32,20 @@ static insitu_status match_batch(converter *c, tensor_id q, tensor_id x, tensor_
     return emit_expand(c, x, &wanted, out);
 }
 
-static insitu_status take_mask(converter *c, tensor_id q, tensor_id k, tensor_id *out) {
+static insitu_status take_mask(converter_t *c, tensor_id_t q, tensor_id_t k, tensor_id_t *out) {
     TRY(take_optional_tensor(c, "attn_mask", out));
     if (out->index == NONE) return INSITU_OK;
-    dtype type = dtype_of(c, *out);
+    dtype_t type = dtype_of(c, *out);
     if (type != DTYPE_BOOL) TRY(emit_cast(c, *out, dtype_of(c, q), out));
-    shape wanted = tensor_of(c, q)->shape;
+    shape_t wanted = tensor_of(c, q)->shape;
     wanted.sizes[wanted.rank - 1] = size_of(c, k, rank_of(c, k) - 2);
     TRY(emit_expand(c, *out, &wanted, out));
     return to_rank_4(c, *out, out);
 }
 
-static insitu_status take_scale(converter *c, tensor_id q, sym *out) {
+static insitu_status take_scale(converter_t *c, tensor_id_t q, sym_t *out) {
     int64_t constant;
-    sym size = size_of(c, q, rank_of(c, q) - 1);
+    sym_t size = size_of(c, q, rank_of(c, q) - 1);
     TRY(take_real(c, "scale", 1, out));
     if (has_arg(c, "scale")) return INSITU_OK;
     if (sym_constant(c->pool, size, &constant)) {
@@ -53,15 +53,15 @@ static insitu_status take_scale(converter *c, tensor_id q, sym *out) {
         *out = sym_float(c->pool, 1 / sqrt((double)constant));
         return INSITU_OK;
     }
-    sym parts[2] = {sym_float(c->pool, 1), sym_make(c->pool, SYM_SQRT, &size, 1)};
+    sym_t parts[2] = {sym_float(c->pool, 1), sym_make(c->pool, SYM_SQRT, &size, 1)};
     *out = sym_make(c->pool, SYM_TRUEDIV, parts, 2);
     return INSITU_OK;
 }
 
-insitu_status convert_attention(converter *c) {
-    tensor_id operands[4], result;
+insitu_status convert_attention(converter_t *c) {
+    tensor_id_t operands[4], result;
     double dropout;
-    sym scale;
+    sym_t scale;
     bool causal;
     TRY(take_tensor(c, "query", &operands[0]));
     TRY(take_tensor(c, "key", &operands[1]));
@@ -73,13 +73,13 @@ insitu_status convert_attention(converter *c) {
         if (rank_of(c, operands[i]) < 2) return convert_fail(c, INSITU_FORMAT, "an operand of rank below 2");
     }
     TRY(take_scale(c, operands[0], &scale));
-    shape shape = tensor_of(c, operands[0])->shape;
+    shape_t shape = tensor_of(c, operands[0])->shape;
     shape.sizes[shape.rank - 1] = size_of(c, operands[2], rank_of(c, operands[2]) - 1);
     TRY(match_batch(c, operands[0], operands[1], &operands[1]));
     TRY(match_batch(c, operands[0], operands[2], &operands[2]));
     TRY(take_mask(c, operands[0], operands[1], &operands[3]));
     for (uint32_t i = 0; i < 3; i++) TRY(to_rank_4(c, operands[i], &operands[i]));
-    layer_draft attention = draft_of(LAYER_ATTENTION);
+    layer_draft_t attention = draft_of(LAYER_ATTENTION);
     draft_flag(c->pool, &attention, ATTR_CAUSAL, causal);
     draft_sym(&attention, ATTR_SCALE, scale);
     TRY(emit(c, &attention, operands, operands[3].index == NONE ? 3 : 4, &result));

@@ -2,15 +2,16 @@
 #include "convert/convert_int.h"
 
 typedef struct batch { /* of the batch, by channel, in the dtype that is computed in */
-    tensor_id mean, variance, unbiased;
-} batch;
+    tensor_id_t mean, variance, unbiased;
+} batch_t;
 
-static insitu_status emit_batch_variance(converter *c, tensor_id x, uint32_t axes, double correction, tensor_id *out) {
-    sym items[MAX_RANK];
+static insitu_status emit_batch_variance(converter_t *c, tensor_id_t x, uint32_t axes, double correction,
+                                         tensor_id_t *out) {
+    sym_t items[MAX_RANK];
     uint32_t count = 0;
     for (uint32_t i = 0; i < rank_of(c, x); i++)
         if (axes >> i & 1) items[count++] = sym_int(c->pool, i);
-    layer_draft reduce = draft_of(LAYER_REDUCE);
+    layer_draft_t reduce = draft_of(LAYER_REDUCE);
     draft_list(&reduce, ATTR_AXES, items, count);
     draft_flag(c->pool, &reduce, ATTR_KEEPDIM, false);
     draft_float(c->pool, &reduce, ATTR_CORRECTION, correction);
@@ -18,7 +19,7 @@ static insitu_status emit_batch_variance(converter *c, tensor_id x, uint32_t axe
     return emit_on(c, &reduce, x, out);
 }
 
-static insitu_status emit_batch(converter *c, tensor_id x, batch *out) {
+static insitu_status emit_batch(converter_t *c, tensor_id_t x, batch_t *out) {
     uint32_t axes = ((1u << rank_of(c, x)) - 1) & ~2u; /* all but the channels */
     TRY(emit_cast(c, x, wide_dtype(dtype_of(c, x)), &x));
     TRY(emit_reduce(c, OP_MEAN, x, axes, false, &out->mean));
@@ -27,12 +28,13 @@ static insitu_status emit_batch(converter *c, tensor_id x, batch *out) {
 }
 
 /* (1 - momentum) running + momentum batch, in the running statistics' dtype */
-static insitu_status emit_blend(converter *c, tensor_id running, tensor_id batch, sym momentum, tensor_id *out) {
-    dtype type = dtype_of(c, running), wide = wide_dtype(type);
-    tensor_id kept;
+static insitu_status emit_blend(converter_t *c, tensor_id_t running, tensor_id_t batch, sym_t momentum,
+                                tensor_id_t *out) {
+    dtype_t type = dtype_of(c, running), wide = wide_dtype(type);
+    tensor_id_t kept;
     TRY(emit_cast(c, running, wide, &kept));
     TRY(emit_cast(c, batch, wide, &batch));
-    sym rest = sym_sub(c->pool, sym_float(c->pool, 1), momentum);
+    sym_t rest = sym_sub(c->pool, sym_float(c->pool, 1), momentum);
     TRY(emit_scalar(c, OP_MUL, kept, rest, false, &kept));
     TRY(emit_scalar(c, OP_MUL, batch, momentum, false, &batch));
     TRY(emit_binary(c, OP_ADD, batch, kept, out));
@@ -41,10 +43,10 @@ static insitu_status emit_blend(converter *c, tensor_id running, tensor_id batch
 
 /* Results: normalised, batch mean, 1 / sqrt(batch variance + eps), new running mean, new running variance (the last two
  * where the operator has running statistics). */
-insitu_status convert_batch_norm_training(converter *c) {
-    tensor_id x, running_mean = NO_TENSOR, running_variance = NO_TENSOR, result;
-    sym eps, momentum;
-    batch batch;
+insitu_status convert_batch_norm_training(converter_t *c) {
+    tensor_id_t x, running_mean = NO_TENSOR, running_variance = NO_TENSOR, result;
+    sym_t eps, momentum;
+    batch_t batch;
     TRY(take_tensor(c, "input", &x));
     TRY(take_real(c, "momentum", 0.1, &momentum));
     TRY(take_real(c, "eps", 1e-5, &eps));

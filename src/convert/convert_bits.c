@@ -2,28 +2,30 @@
  * seen as their parts, (..., n) of c64 as (..., n, 2) of f32. */
 #include "convert/convert_int.h"
 
-static dtype part_of(dtype type) { return type == DTYPE_C128 ? DTYPE_F64 : type == DTYPE_C64 ? DTYPE_F32 : DTYPE_F16; }
+static dtype_t part_of(dtype_t type) {
+    return type == DTYPE_C128 ? DTYPE_F64 : type == DTYPE_C64 ? DTYPE_F32 : DTYPE_F16;
+}
 
 /* c32, c64, c128; DTYPE_COUNT if the parts can't be of that dtype. */
-static dtype whole_of(dtype part) {
+static dtype_t whole_of(dtype_t part) {
     return part == DTYPE_F64 ? DTYPE_C128 : part == DTYPE_F32 ? DTYPE_C64 : part == DTYPE_F16 ? DTYPE_C32 : DTYPE_COUNT;
 }
 
-insitu_status emit_bitcast(converter *c, tensor_id x, dtype type, tensor_id *out) {
+insitu_status emit_bitcast(converter_t *c, tensor_id_t x, dtype_t type, tensor_id_t *out) {
     *out = x;
     if (dtype_of(c, x) == type) return INSITU_OK;
-    layer_draft bitcast = draft_of(LAYER_BITCAST);
+    layer_draft_t bitcast = draft_of(LAYER_BITCAST);
     draft_dtype(&bitcast, type);
     return emit_on(c, &bitcast, x, out);
 }
 
-insitu_status emit_to_real_pairs(converter *c, tensor_id x, tensor_id *out) {
+insitu_status emit_to_real_pairs(converter_t *c, tensor_id_t x, tensor_id_t *out) {
     TRY(emit_unsqueeze(c, x, rank_of(c, x), out));
     return emit_bitcast(c, *out, part_of(dtype_of(c, x)), out);
 }
 
-insitu_status emit_from_real_pairs(converter *c, tensor_id pairs, tensor_id *out) {
-    dtype type = whole_of(dtype_of(c, pairs));
+insitu_status emit_from_real_pairs(converter_t *c, tensor_id_t pairs, tensor_id_t *out) {
+    dtype_t type = whole_of(dtype_of(c, pairs));
     uint32_t rank = rank_of(c, pairs);
     if (type == DTYPE_COUNT) return convert_unsupported(c, "complex numbers of %s", dtype_name(dtype_of(c, pairs)));
     if (rank == 0 || !is_int_constant(c, size_of(c, pairs, rank - 1), 2)) {
@@ -34,15 +36,15 @@ insitu_status emit_from_real_pairs(converter *c, tensor_id pairs, tensor_id *out
 }
 
 /* One part along the last dimension of (..., n, 2). */
-static insitu_status emit_part(converter *c, tensor_id pairs, int64_t index, tensor_id *out) {
-    sym start = sym_int(c->pool, index), end = sym_int(c->pool, index + 1);
+static insitu_status emit_part(converter_t *c, tensor_id_t pairs, int64_t index, tensor_id_t *out) {
+    sym_t start = sym_int(c->pool, index), end = sym_int(c->pool, index + 1);
     return emit_slice(c, pairs, rank_of(c, pairs) - 1, start, end, 1, out);
 }
 
-insitu_status emit_complex_fill(converter *c, dtype type, const shape *shape, sym value, tensor_id *out) {
-    struct shape pairs = *shape;
-    tensor_id parts[2];
-    sym zero = sym_int(c->pool, 0);
+insitu_status emit_complex_fill(converter_t *c, dtype_t type, const shape_t *shape, sym_t value, tensor_id_t *out) {
+    shape_t pairs = *shape;
+    tensor_id_t parts[2];
+    sym_t zero = sym_int(c->pool, 0);
     if (shape->rank == MAX_RANK) return convert_unsupported(c, "rank over %d", MAX_RANK);
     bool is_zero = is_int_constant(c, value, 0);
     pairs.sizes[pairs.rank++] = sym_int(c->pool, is_zero ? 2 : 1);
@@ -54,8 +56,8 @@ insitu_status emit_complex_fill(converter *c, dtype type, const shape *shape, sy
     return emit_from_real_pairs(c, parts[0], out);
 }
 
-insitu_status emit_complex_cast(converter *c, tensor_id x, dtype type, tensor_id *out) {
-    tensor_id parts[2];
+insitu_status emit_complex_cast(converter_t *c, tensor_id_t x, dtype_t type, tensor_id_t *out) {
+    tensor_id_t parts[2];
     uint32_t rank = rank_of(c, x);
     if (!dtype_is_complex(type)) { /* the real part */
         TRY(emit_to_real_pairs(c, x, &parts[0]));
@@ -76,9 +78,9 @@ insitu_status emit_complex_cast(converter *c, tensor_id x, dtype type, tensor_id
 }
 
 /* view.dtype */
-insitu_status convert_view_dtype(converter *c) {
-    tensor_id x, result;
-    dtype type;
+insitu_status convert_view_dtype(converter_t *c) {
+    tensor_id_t x, result;
+    dtype_t type;
     TRY(take_tensor(c, "self", &x));
     TRY(take_dtype(c, "dtype", dtype_of(c, x), &type));
     TRY(emit_bitcast(c, x, type, &result));
@@ -86,8 +88,8 @@ insitu_status convert_view_dtype(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_view_as_real(converter *c) {
-    tensor_id x, result;
+insitu_status convert_view_as_real(converter_t *c) {
+    tensor_id_t x, result;
     TRY(take_tensor(c, "self", &x));
     if (!dtype_is_complex(dtype_of(c, x))) return convert_fail(c, INSITU_FORMAT, "of a tensor that is not complex");
     TRY(emit_to_real_pairs(c, x, &result));
@@ -95,8 +97,8 @@ insitu_status convert_view_as_real(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_view_as_complex(converter *c) {
-    tensor_id x, result;
+insitu_status convert_view_as_complex(converter_t *c) {
+    tensor_id_t x, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_from_real_pairs(c, x, &result));
     set_only_result(c, result);
@@ -104,9 +106,9 @@ insitu_status convert_view_as_complex(converter *c) {
 }
 
 /* complex(real, imag) */
-insitu_status convert_complex(converter *c) {
-    tensor_id parts[2], result;
-    shape shape;
+insitu_status convert_complex(converter_t *c) {
+    tensor_id_t parts[2], result;
+    shape_t shape;
     TRY(take_tensor(c, "real", &parts[0]));
     TRY(take_tensor(c, "imag", &parts[1]));
     TRY(broadcast_shapes(c, &tensor_of(c, parts[0])->shape, &tensor_of(c, parts[1])->shape, &shape));
@@ -121,8 +123,8 @@ insitu_status convert_complex(converter *c) {
 }
 
 /* real and imag: param 0 or 1; a real tensor is its own real part. */
-insitu_status convert_component(converter *c) {
-    tensor_id x, result;
+insitu_status convert_component(converter_t *c) {
+    tensor_id_t x, result;
     TRY(take_tensor(c, "self", &x));
     if (!dtype_is_complex(dtype_of(c, x))) {
         if (c->param) return convert_fail(c, INSITU_FORMAT, "of a tensor that is not complex");
@@ -137,8 +139,8 @@ insitu_status convert_component(converter *c) {
 }
 
 /* conj and its kin: the imaginary part negated. A real tensor is its own conjugate. */
-insitu_status convert_conjugate(converter *c) {
-    tensor_id x, pairs, parts[2];
+insitu_status convert_conjugate(converter_t *c) {
+    tensor_id_t x, pairs, parts[2];
     TRY(take_tensor(c, "self", &x));
     if (dtype_is_complex(dtype_of(c, x))) {
         TRY(emit_to_real_pairs(c, x, &pairs));

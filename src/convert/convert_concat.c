@@ -2,22 +2,22 @@
 #include "convert/convert_int.h"
 
 /* All parts in their promoted dtype. */
-static insitu_status cast_parts(converter *c, tensor_id *parts, uint32_t count) {
-    dtype *types;
-    operand_class *classes;
-    TRY(arena_array(&c->scratch, count, sizeof(dtype), &types));
-    TRY(arena_array(&c->scratch, count, sizeof(operand_class), &classes));
+static insitu_status cast_parts(converter_t *c, tensor_id_t *parts, uint32_t count) {
+    dtype_t *types;
+    operand_class_t *classes;
+    TRY(arena_array(&c->scratch, count, sizeof(dtype_t), &types));
+    TRY(arena_array(&c->scratch, count, sizeof(operand_class_t), &classes));
     for (uint32_t i = 0; i < count; i++) {
         types[i] = dtype_of(c, parts[i]);
         classes[i] = rank_of(c, parts[i]) ? OPERAND_TENSOR : OPERAND_ZERO_DIM;
     }
-    dtype type = dtype_result(types, classes, count);
+    dtype_t type = dtype_result(types, classes, count);
     if (type >= DTYPE_COUNT) return convert_unsupported(c, "parts whose dtypes have no common one");
     for (uint32_t i = 0; i < count; i++) TRY(emit_cast(c, parts[i], type, &parts[i]));
     return INSITU_OK;
 }
 
-insitu_status take_parts(converter *c, tensor_id **out, uint32_t *out_count) {
+insitu_status take_parts(converter_t *c, tensor_id_t **out, uint32_t *out_count) {
     TRY(take_tensors(c, "tensors", out, out_count));
     for (uint32_t i = 0; i < *out_count; i++) {
         if ((*out)[i].index == NONE) return convert_fail(c, INSITU_FORMAT, "a part is None");
@@ -27,11 +27,11 @@ insitu_status take_parts(converter *c, tensor_id **out, uint32_t *out_count) {
 }
 
 /* One-dimensional parts of no elements are left out, whatever the rank of the others. */
-insitu_status convert_cat(converter *c) {
-    tensor_id *parts, result;
+insitu_status convert_cat(converter_t *c) {
+    tensor_id_t *parts, result;
     uint32_t count, kept = 0, dim;
     TRY(take_parts(c, &parts, &count));
-    tensor_id first = parts[0];
+    tensor_id_t first = parts[0];
     for (uint32_t i = 0; i < count; i++) {
         if (rank_of(c, parts[i]) == 1 && is_int_constant(c, size_of(c, parts[i], 0), 0)) continue;
         parts[kept++] = parts[i];
@@ -43,8 +43,8 @@ insitu_status convert_cat(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_stack(converter *c) {
-    tensor_id *parts, result;
+insitu_status convert_stack(converter_t *c) {
+    tensor_id_t *parts, result;
     uint32_t count, dim;
     TRY(take_parts(c, &parts, &count));
     TRY(take_dim(c, "dim", 0, rank_of(c, parts[0]) + 1, &dim));
@@ -59,28 +59,28 @@ insitu_status convert_stack(converter *c) {
 
 /* Dimension dim as often as times: [.., n, ..] -> [.., times, n, ..] -> [.., times n, ..]; each: its elements repeated,
  * [.., n, times, ..]. */
-static insitu_status repeat_dim(converter *c, tensor_id x, uint32_t dim, sym times, bool each, tensor_id *out) {
+static insitu_status repeat_dim(converter_t *c, tensor_id_t x, uint32_t dim, sym_t times, bool each, tensor_id_t *out) {
     *out = x;
     if (is_int_constant(c, times, 1)) return INSITU_OK;
-    shape joined = tensor_of(c, x)->shape;
+    shape_t joined = tensor_of(c, x)->shape;
     joined.sizes[dim] = sym_mul(c->pool, joined.sizes[dim], times);
     TRY(emit_unsqueeze(c, x, each ? dim + 1 : dim, out));
-    shape expanded = tensor_of(c, *out)->shape;
+    shape_t expanded = tensor_of(c, *out)->shape;
     expanded.sizes[each ? dim + 1 : dim] = times;
     TRY(emit_expand(c, *out, &expanded, out));
     return emit_reshape(c, *out, &joined, out);
 }
 
 /* repeat: at least as many numbers as dimensions; tile: missing ones are 1 */
-insitu_status convert_repeat(converter *c) {
-    tensor_id x;
-    sym times[MAX_RANK];
+insitu_status convert_repeat(converter_t *c) {
+    tensor_id_t x;
+    sym_t times[MAX_RANK];
     uint32_t count;
     TRY(take_tensor(c, "self", &x));
     TRY(take_syms(c, c->param ? "dims" : "repeats", times, &count));
     uint32_t rank = rank_of(c, x);
     if (count < rank && !c->param) return convert_fail(c, INSITU_FORMAT, "fewer repeats than dimensions");
-    shape lifted = {.rank = count > rank ? count : rank};
+    shape_t lifted = {.rank = count > rank ? count : rank};
     for (uint32_t i = 0; i < lifted.rank; i++) {
         lifted.sizes[i] = i < lifted.rank - rank ? sym_int(c->pool, 1) : size_of(c, x, i - (lifted.rank - rank));
     }
@@ -90,9 +90,9 @@ insitu_status convert_repeat(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_repeat_interleave(converter *c) {
-    tensor_id x, result;
-    sym times;
+insitu_status convert_repeat_interleave(converter_t *c) {
+    tensor_id_t x, result;
+    sym_t times;
     uint32_t dim = 0;
     TRY(take_tensor(c, "self", &x));
     TRY(take_sym(c, "repeats", &times));
@@ -100,7 +100,7 @@ insitu_status convert_repeat_interleave(converter *c) {
     if (has_arg(c, "dim")) {
         TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
     } else {
-        shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
+        shape_t flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
         TRY(emit_reshape(c, x, &flat, &x));
     }
     TRY(repeat_dim(c, x, dim, times, true, &result));
@@ -109,14 +109,14 @@ insitu_status convert_repeat_interleave(converter *c) {
 }
 
 /* Pairs from the last dimension backwards, of any sign. */
-static insitu_status take_padding(converter *c, uint32_t rank, sym *before, sym *after) {
-    const graph_arg *list = take_arg(c, has_arg(c, "pad") ? "pad" : "padding");
+static insitu_status take_padding(converter_t *c, uint32_t rank, sym_t *before, sym_t *after) {
+    const graph_arg_t *list = take_arg(c, has_arg(c, "pad") ? "pad" : "padding");
     uint32_t count = list->kind == ARG_LIST ? list->list.count : 0;
     if (list->kind != ARG_LIST || count % 2 || count / 2 > rank)
         return convert_fail(c, INSITU_FORMAT, "the padding must be pairs, at most one a dimension");
     for (uint32_t i = 0; i < rank; i++) before[i] = after[i] = sym_int(c->pool, 0);
     for (uint32_t i = 0; i < count; i++) {
-        const graph_arg *item = &list->list.items[i];
+        const graph_arg_t *item = &list->list.items[i];
         if (item->kind != ARG_SYM) return convert_fail(c, INSITU_FORMAT, "padding must be numbers");
         (i % 2 ? after : before)[rank - 1 - i / 2] = item->sym;
     }
@@ -125,18 +125,18 @@ static insitu_status take_padding(converter *c, uint32_t rank, sym *before, sym 
 
 /* A negative amount cuts: max(0, p) are added, after max(0, p) - p were cut, which is decided in the call where the sign is
  * not known. Either way the size grows by p. */
-static insitu_status finish_pad(converter *c, op_kind op) {
-    tensor_id x;
-    sym before[MAX_RANK], after[MAX_RANK], value, zero = sym_int(c->pool, 0);
+static insitu_status finish_pad(converter_t *c, op_kind_t op) {
+    tensor_id_t x;
+    sym_t before[MAX_RANK], after[MAX_RANK], value, zero = sym_int(c->pool, 0);
     TRY(take_tensor(c, "self", &x));
     TRY(take_sym_or(c, "value", zero, &value));
     uint32_t rank = rank_of(c, x);
     TRY(take_padding(c, rank, before, after));
     bool pads = false;
     for (uint32_t dim = 0; dim < rank; dim++) {
-        sym added[2] = {sym_max(c->pool, before[dim], zero), sym_max(c->pool, after[dim], zero)};
-        sym start = sym_sub(c->pool, added[0], before[dim]), cut = sym_sub(c->pool, added[1], after[dim]);
-        sym size = size_of(c, x, dim);
+        sym_t added[2] = {sym_max(c->pool, before[dim], zero), sym_max(c->pool, after[dim], zero)};
+        sym_t start = sym_sub(c->pool, added[0], before[dim]), cut = sym_sub(c->pool, added[1], after[dim]);
+        sym_t size = size_of(c, x, dim);
         if (!sym_same(start, zero) || !sym_same(cut, zero))
             TRY(emit_slice(c, x, dim, start, sym_sub(c->pool, size, cut), 1, &x));
         before[dim] = added[0];
@@ -144,7 +144,7 @@ static insitu_status finish_pad(converter *c, op_kind op) {
         pads = pads || !sym_same(added[0], zero) || !sym_same(added[1], zero);
     }
     if (pads) {
-        layer_draft layer = draft_of(LAYER_PAD);
+        layer_draft_t layer = draft_of(LAYER_PAD);
         draft_list(&layer, ATTR_BEFORE, before, rank);
         draft_list(&layer, ATTR_AFTER, after, rank);
         draft_op(&layer, op);
@@ -156,12 +156,12 @@ static insitu_status finish_pad(converter *c, op_kind op) {
 }
 
 /* constant_pad_nd, reflection_padNd, replication_padNd */
-insitu_status convert_pad_as(converter *c) { return finish_pad(c, (op_kind)c->param); }
+insitu_status convert_pad_as(converter_t *c) { return finish_pad(c, (op_kind_t)c->param); }
 
-insitu_status convert_pad(converter *c) {
+insitu_status convert_pad(converter_t *c) {
     static const struct {
         const char *name;
-        op_kind op;
+        op_kind_t op;
     } modes[] = {{"constant", OP_CONSTANT_PAD},
                  {"reflect", OP_REFLECT_PAD},
                  {"replicate", OP_REPLICATE_PAD},
@@ -174,14 +174,14 @@ insitu_status convert_pad(converter *c) {
 }
 
 /* tril, triu */
-insitu_status convert_triangle(converter *c) {
-    tensor_id x, result;
-    sym diagonal;
+insitu_status convert_triangle(converter_t *c) {
+    tensor_id_t x, result;
+    sym_t diagonal;
     TRY(take_tensor(c, "self", &x));
     TRY(take_sym_or(c, "diagonal", sym_int(c->pool, 0), &diagonal));
-    layer_draft triangle = draft_of(LAYER_TRIANGLE);
+    layer_draft_t triangle = draft_of(LAYER_TRIANGLE);
     draft_sym(&triangle, ATTR_OFFSET, diagonal);
-    draft_op(&triangle, (op_kind)c->param);
+    draft_op(&triangle, (op_kind_t)c->param);
     TRY(emit_on(c, &triangle, x, &result));
     set_only_result(c, result);
     return INSITU_OK;

@@ -2,15 +2,15 @@
 #include "convert/convert_int.h"
 
 /* addbmm: the products of a batch, summed: one product of the batch's matrices laid side by side. */
-insitu_status convert_addbmm(converter *c) {
-    tensor_id a, b, result;
+insitu_status convert_addbmm(converter_t *c) {
+    tensor_id_t a, b, result;
     TRY(take_tensor(c, "batch1", &a));
     TRY(take_tensor(c, "batch2", &b));
     if (rank_of(c, a) != 3 || rank_of(c, b) != 3)
         return convert_fail(c, INSITU_FORMAT, "a batch of another rank than 3");
-    sym rows = size_of(c, a, 1), columns = size_of(c, b, 2);
-    sym depth = sym_mul(c->pool, size_of(c, a, 0), size_of(c, a, 2));
-    shape left = {.rank = 2, .sizes = {rows, depth}}, right = {.rank = 2, .sizes = {depth, columns}};
+    sym_t rows = size_of(c, a, 1), columns = size_of(c, b, 2);
+    sym_t depth = sym_mul(c->pool, size_of(c, a, 0), size_of(c, a, 2));
+    shape_t left = {.rank = 2, .sizes = {rows, depth}}, right = {.rank = 2, .sizes = {depth, columns}};
     TRY(emit_swap(c, a, 0, 1, &a));
     TRY(emit_reshape(c, a, &left, &a));
     TRY(emit_reshape(c, b, &right, &b));
@@ -18,8 +18,8 @@ insitu_status convert_addbmm(converter *c) {
     return finish_scaled_sum(c, result);
 }
 
-insitu_status convert_addr(converter *c) {
-    tensor_id a, b, result;
+insitu_status convert_addr(converter_t *c) {
+    tensor_id_t a, b, result;
     TRY(take_tensor(c, "vec1", &a));
     TRY(take_tensor(c, "vec2", &b));
     if (dtype_of(c, a) != dtype_of(c, b)) return convert_unsupported(c, "operands of two dtypes");
@@ -30,10 +30,10 @@ insitu_status convert_addr(converter *c) {
 }
 
 /* x as a matrix: the dimensions that are summed joined to one, the others to another, whose sizes are added to kept. */
-static insitu_status emit_matrix(converter *c, tensor_id x, const int64_t *dims, uint32_t count, bool summed_first,
-                                 shape *kept, tensor_id *out) {
+static insitu_status emit_matrix(converter_t *c, tensor_id_t x, const int64_t *dims, uint32_t count, bool summed_first,
+                                 shape_t *kept, tensor_id_t *out) {
     uint32_t rank = rank_of(c, x), axes[MAX_RANK], rest = 0, set = 0;
-    sym summed = sym_int(c->pool, 1), others = summed;
+    sym_t summed = sym_int(c->pool, 1), others = summed;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t dim;
         TRY(normal_dim(c, dims[i], rank, &dim));
@@ -50,15 +50,15 @@ static insitu_status emit_matrix(converter *c, tensor_id x, const int64_t *dims,
         kept->sizes[kept->rank++] = size_of(c, x, i);
         rest++;
     }
-    shape matrix = {.rank = 2, .sizes = {summed_first ? summed : others, summed_first ? others : summed}};
+    shape_t matrix = {.rank = 2, .sizes = {summed_first ? summed : others, summed_first ? others : summed}};
     TRY(emit_permute(c, x, axes, out));
     return emit_reshape(c, *out, &matrix, out);
 }
 
-static insitu_status finish_contraction(converter *c, tensor_id a, tensor_id b, const int64_t *a_dims,
+static insitu_status finish_contraction(converter_t *c, tensor_id_t a, tensor_id_t b, const int64_t *a_dims,
                                         const int64_t *b_dims, uint32_t count) {
-    shape shape = {0};
-    tensor_id result;
+    shape_t shape = {0};
+    tensor_id_t result;
     TRY(emit_matrix(c, a, a_dims, count, false, &shape, &a));
     TRY(emit_matrix(c, b, b_dims, count, true, &shape, &b));
     TRY(emit_matmul(c, a, b, NO_TENSOR, &result));
@@ -67,8 +67,8 @@ static insitu_status finish_contraction(converter *c, tensor_id a, tensor_id b, 
     return INSITU_OK;
 }
 
-insitu_status convert_tensordot(converter *c) {
-    tensor_id a, b;
+insitu_status convert_tensordot(converter_t *c) {
+    tensor_id_t a, b;
     int64_t a_dims[MAX_RANK], b_dims[MAX_RANK];
     uint32_t count, other_count;
     TRY(take_tensor(c, "self", &a));
@@ -82,9 +82,9 @@ insitu_status convert_tensordot(converter *c) {
 }
 
 /* inner: the sum over both last dimensions; with a number, the product */
-insitu_status convert_inner(converter *c) {
+insitu_status convert_inner(converter_t *c) {
     static const int64_t last = -1;
-    tensor_id a, b, result;
+    tensor_id_t a, b, result;
     TRY(take_tensor(c, "self", &a));
     TRY(take_tensor(c, "other", &b));
     if (rank_of(c, a) && rank_of(c, b)) return finish_contraction(c, a, b, &last, &last, 1);

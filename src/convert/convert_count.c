@@ -6,10 +6,10 @@
 #include "convert/convert_int.h"
 
 /* Whether something gives the symbol its value already: a size of an input or a state, or an item. */
-static bool is_defined(const converter *c, uint32_t symbol) {
-    const network *network = c->network;
+static bool is_defined(const converter_t *c, uint32_t symbol) {
+    const network_t *network = c->network;
     for (uint32_t i = 0; i < network->tensor_count; i++) {
-        const network_tensor *tensor = &network->tensors[i];
+        const network_tensor_t *tensor = &network->tensors[i];
         if (tensor->role != TENSOR_INPUT && tensor->role != TENSOR_STATE) continue;
         for (uint32_t dim = 0; dim < tensor->shape.rank; dim++)
             if (sym_uses(c->pool, tensor->shape.sizes[dim], symbol)) return true;
@@ -17,7 +17,7 @@ static bool is_defined(const converter *c, uint32_t symbol) {
     for (uint32_t i = 0; i < network->input_count; i++)
         if (network->inputs[i].is_scalar && sym_uses(c->pool, network->inputs[i].value, symbol)) return true;
     for (uint32_t i = 0; i < network->layer_count; i++) {
-        const layer *layer = &network->layers[i];
+        const layer_t *layer = &network->layers[i];
         if (layer->kind == LAYER_ITEM && sym_uses(c->pool, layer_attr(layer, ATTR_SYMBOL).value, symbol)) return true;
     }
     return false;
@@ -25,8 +25,8 @@ static bool is_defined(const converter *c, uint32_t symbol) {
 
 /* The node's result has count (i64[]) as its size in a dimension: the recorded symbol gets its value, or the recorded size
  * must be that number. */
-static insitu_status define_size(converter *c, tensor_id count, uint32_t dim, sym *out_size) {
-    const graph_value *result = graph_value_of(c->graph, c->node->results[0]);
+static insitu_status define_size(converter_t *c, tensor_id_t count, uint32_t dim, sym_t *out_size) {
+    const graph_value_t *result = graph_value_of(c->graph, c->node->results[0]);
     if (result->kind != VALUE_TENSOR || dim >= result->type.shape.rank)
         return convert_fail(c, INSITU_FORMAT, "its result has not the rank that it gives");
     *out_size = result->type.shape.sizes[dim];
@@ -35,28 +35,28 @@ static insitu_status define_size(converter *c, tensor_id count, uint32_t dim, sy
         TRY(emit_scalar(c, OP_NE, count, *out_size, false, &count));
         return require_none(c, count, "a number of elements that the program takes as known");
     }
-    layer_draft item = draft_of(LAYER_ITEM);
+    layer_draft_t item = draft_of(LAYER_ITEM);
     draft_sym(&item, ATTR_SYMBOL, *out_size);
     return emit(c, &item, &count, 1, NULL);
 }
 
 /* sums[index] += values, from zeros */
-static insitu_status emit_sums(converter *c, sym size, tensor_id index, tensor_id values, tensor_id *out) {
-    shape line = {.rank = 1, .sizes = {size}};
-    tensor_id zeros;
+static insitu_status emit_sums(converter_t *c, sym_t size, tensor_id_t index, tensor_id_t values, tensor_id_t *out) {
+    shape_t line = {.rank = 1, .sizes = {size}};
+    tensor_id_t zeros;
     TRY(emit_fill(c, dtype_of(c, values), &line, sym_int(c->pool, 0), &zeros));
-    tensor_id operands[3] = {zeros, values, index};
-    layer_draft scatter = draft_of(LAYER_SCATTER_UPDATE);
+    tensor_id_t operands[3] = {zeros, values, index};
+    layer_draft_t scatter = draft_of(LAYER_SCATTER_UPDATE);
     draft_int(c->pool, &scatter, ATTR_DIM, 0);
     draft_op(&scatter, OP_UPDATE_ADD);
     return emit(c, &scatter, operands, 3, out);
 }
 
 /* How often each number from 0 to the greatest occurs, or the sum of its weights. */
-insitu_status convert_bincount(converter *c) {
-    tensor_id x, weights, parts[2], count, wrong, result;
-    sym least, size, one = sym_int(c->pool, 1);
-    shape line = {.rank = 1, .sizes = {one}};
+insitu_status convert_bincount(converter_t *c) {
+    tensor_id_t x, weights, parts[2], count, wrong, result;
+    sym_t least, size, one = sym_int(c->pool, 1);
+    shape_t line = {.rank = 1, .sizes = {one}};
     TRY(take_tensor(c, "self", &x));
     TRY(take_optional_tensor(c, "weights", &weights));
     TRY(take_sym_or(c, "minlength", sym_int(c->pool, 0), &least));
@@ -81,10 +81,10 @@ insitu_status convert_bincount(converter *c) {
 }
 
 /* Each position as often as its number says, in order: how many runs have ended at or before a place. */
-static insitu_status emit_repeated(converter *c, tensor_id repeats, sym size, tensor_id *out) {
-    tensor_id ends, ones;
-    sym zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
-    layer_draft scan = draft_of(LAYER_SCAN);
+static insitu_status emit_repeated(converter_t *c, tensor_id_t repeats, sym_t size, tensor_id_t *out) {
+    tensor_id_t ends, ones;
+    sym_t zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
+    layer_draft_t scan = draft_of(LAYER_SCAN);
     draft_int(c->pool, &scan, ATTR_DIM, 0);
     draft_op(&scan, OP_CUMSUM);
     TRY(emit_on(c, &scan, repeats, &ends));
@@ -95,8 +95,8 @@ static insitu_status emit_repeated(converter *c, tensor_id repeats, sym size, te
 }
 
 /* The repeats as a vector of i64, none of them negative, and their sum. */
-static insitu_status take_repeats(converter *c, tensor_id *out_repeats, tensor_id *out_total) {
-    tensor_id wrong;
+static insitu_status take_repeats(converter_t *c, tensor_id_t *out_repeats, tensor_id_t *out_total) {
+    tensor_id_t wrong;
     TRY(take_tensor(c, "repeats", out_repeats));
     TRY(emit_at_least_1d(c, *out_repeats, out_repeats));
     if (rank_of(c, *out_repeats) != 1) return convert_fail(c, INSITU_FORMAT, "repeats are no vector");
@@ -107,9 +107,9 @@ static insitu_status take_repeats(converter *c, tensor_id *out_repeats, tensor_i
 }
 
 /* repeat_interleave.Tensor: the positions */
-insitu_status convert_repeated_positions(converter *c) {
-    tensor_id repeats, total, result;
-    sym size;
+insitu_status convert_repeated_positions(converter_t *c) {
+    tensor_id_t repeats, total, result;
+    sym_t size;
     TRY(take_repeats(c, &repeats, &total));
     TRY(define_size(c, total, 0, &size));
     TRY(emit_repeated(c, repeats, size, &result));
@@ -118,20 +118,20 @@ insitu_status convert_repeated_positions(converter *c) {
 }
 
 /* repeat_interleave.self_Tensor: of all elements, or along a dimension */
-insitu_status convert_repeat_by_tensor(converter *c) {
-    tensor_id x, repeats, total, places, result;
+insitu_status convert_repeat_by_tensor(converter_t *c) {
+    tensor_id_t x, repeats, total, places, result;
     uint32_t dim = 0;
-    sym size;
+    sym_t size;
     TRY(take_tensor(c, "self", &x));
     TRY(take_repeats(c, &repeats, &total));
     if (has_arg(c, "dim")) {
         TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
         TRY(emit_at_least_1d(c, x, &x));
     } else {
-        shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
+        shape_t flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
         TRY(emit_reshape(c, x, &flat, &x));
     }
-    shape line = {.rank = 1, .sizes = {size_of(c, x, dim)}};
+    shape_t line = {.rank = 1, .sizes = {size_of(c, x, dim)}};
     if (!sym_same(size_of(c, repeats, 0), line.sizes[0])) {
         TRY(emit_expand(c, repeats, &line, &repeats));
         TRY(emit_reduce(c, OP_SUM, repeats, 1, false, &total));

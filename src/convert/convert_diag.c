@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 /* A tensor of zeros but for the diagonal of two of its dimensions, which is source. */
-static insitu_status emit_embedded(converter *c, tensor_id source, const shape *whole, uint32_t dim1, uint32_t dim2,
-                                   int64_t offset, tensor_id *out) {
-    tensor_id operands[2] = {NO_TENSOR, source};
+static insitu_status emit_embedded(converter_t *c, tensor_id_t source, const shape_t *whole, uint32_t dim1,
+                                   uint32_t dim2, int64_t offset, tensor_id_t *out) {
+    tensor_id_t operands[2] = {NO_TENSOR, source};
     TRY(emit_fill(c, dtype_of(c, source), whole, sym_int(c->pool, 0), &operands[0]));
-    layer_draft update = draft_of(LAYER_DIAGONAL_UPDATE);
+    layer_draft_t update = draft_of(LAYER_DIAGONAL_UPDATE);
     draft_int(c->pool, &update, ATTR_DIM1, dim1);
     draft_int(c->pool, &update, ATTR_DIM2, dim2);
     draft_int(c->pool, &update, ATTR_OFFSET, offset);
@@ -16,21 +16,21 @@ static insitu_status emit_embedded(converter *c, tensor_id source, const shape *
 }
 
 /* The last dimension of x as a diagonal. */
-static insitu_status embed_last(converter *c, tensor_id x, int64_t offset, int64_t first, int64_t second,
-                                tensor_id *out) {
-    shape whole = {.rank = rank_of(c, x) + 1};
+static insitu_status embed_last(converter_t *c, tensor_id_t x, int64_t offset, int64_t first, int64_t second,
+                                tensor_id_t *out) {
+    shape_t whole = {.rank = rank_of(c, x) + 1};
     uint32_t dim1, dim2, from = 0;
     if (whole.rank > MAX_RANK) return convert_unsupported(c, "rank over %d", MAX_RANK);
     TRY(normal_dim(c, first, whole.rank, &dim1));
     TRY(normal_dim(c, second, whole.rank, &dim2));
     if (dim1 == dim2) return convert_fail(c, INSITU_FORMAT, "one dimension twice");
-    sym size = sym_add(c->pool, size_of(c, x, rank_of(c, x) - 1), sym_int(c->pool, llabs(offset)));
+    sym_t size = sym_add(c->pool, size_of(c, x, rank_of(c, x) - 1), sym_int(c->pool, llabs(offset)));
     for (uint32_t i = 0; i < whole.rank; i++) whole.sizes[i] = i == dim1 || i == dim2 ? size : size_of(c, x, from++);
     return emit_embedded(c, x, &whole, dim1, dim2, offset, out);
 }
 
-insitu_status convert_diag_embed(converter *c) {
-    tensor_id x, result;
+insitu_status convert_diag_embed(converter_t *c) {
+    tensor_id_t x, result;
     int64_t offset, dim1, dim2;
     TRY(take_tensor(c, "self", &x));
     TRY(take_int(c, "offset", 0, &offset));
@@ -43,13 +43,13 @@ insitu_status convert_diag_embed(converter *c) {
 }
 
 /* diag: a vector as a diagonal, or the diagonal of a matrix; diagflat (param 1): all elements as a diagonal */
-insitu_status convert_diag(converter *c) {
-    tensor_id x, result;
+insitu_status convert_diag(converter_t *c) {
+    tensor_id_t x, result;
     int64_t offset;
     TRY(take_tensor(c, "self", &x));
     TRY(take_int(c, c->param ? "offset" : "diagonal", 0, &offset));
     if (c->param) {
-        shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
+        shape_t flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
         TRY(emit_reshape(c, x, &flat, &x));
     }
     if (rank_of(c, x) == 1) {
@@ -62,8 +62,8 @@ insitu_status convert_diag(converter *c) {
 }
 
 /* The sum of a matrix's diagonal. */
-insitu_status convert_trace(converter *c) {
-    tensor_id x, result;
+insitu_status convert_trace(converter_t *c) {
+    tensor_id_t x, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_diagonal(c, x, 0, 1, 0, &result));
     if (dtype_is_integral(dtype_of(c, x))) TRY(emit_cast(c, result, DTYPE_I64, &result));
@@ -73,10 +73,10 @@ insitu_status convert_trace(converter *c) {
 }
 
 /* eye: ones where the row is the column */
-insitu_status convert_eye(converter *c) {
-    sym rows, columns, zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
-    tensor_id row, column, result;
-    dtype type;
+insitu_status convert_eye(converter_t *c) {
+    sym_t rows, columns, zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
+    tensor_id_t row, column, result;
+    dtype_t type;
     TRY(take_sym(c, "n", &rows));
     TRY(take_sym_or(c, "m", rows, &columns));
     TRY(take_dtype(c, "dtype", DTYPE_F32, &type));

@@ -3,13 +3,13 @@
 
 #include <math.h>
 
-static insitu_status emit_square(converter *c, tensor_id x, tensor_id *out) {
+static insitu_status emit_square(converter_t *c, tensor_id_t x, tensor_id_t *out) {
     return emit_binary(c, OP_MUL, x, x, out);
 }
 
 /* sqrt of the sum of squares over the axes; in f64 where x is f32, so that it neither overflows nor rounds twice. */
-static insitu_status emit_length(converter *c, tensor_id x, uint32_t axes, bool keepdim, tensor_id *out) {
-    dtype type = dtype_of(c, x);
+static insitu_status emit_length(converter_t *c, tensor_id_t x, uint32_t axes, bool keepdim, tensor_id_t *out) {
+    dtype_t type = dtype_of(c, x);
     TRY(emit_cast(c, x, DTYPE_F64, out));
     TRY(emit_square(c, *out, out));
     TRY(emit_reduce(c, OP_SUM, *out, axes, keepdim, out));
@@ -18,8 +18,8 @@ static insitu_status emit_length(converter *c, tensor_id x, uint32_t axes, bool 
 }
 
 /* Of f64: high sqrt(1 + (low / high)^2), which doesn't overflow. */
-static insitu_status emit_hypot(converter *c, tensor_id a, tensor_id b, tensor_id *out) {
-    tensor_id low, high, zero, endless, ratio;
+static insitu_status emit_hypot(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out) {
+    tensor_id_t low, high, zero, endless, ratio;
     TRY(emit_unary(c, OP_ABS, a, &a));
     TRY(emit_unary(c, OP_ABS, b, &b));
     TRY(emit_binary(c, OP_MINIMUM, a, b, &low));
@@ -36,10 +36,10 @@ static insitu_status emit_hypot(converter *c, tensor_id a, tensor_id b, tensor_i
     return emit_where(c, endless, high, *out, out);
 }
 
-insitu_status convert_hypot(converter *c) {
-    operand both[2];
-    tensor_id result;
-    dtype type;
+insitu_status convert_hypot(converter_t *c) {
+    operand_t both[2];
+    tensor_id_t result;
+    dtype_t type;
     TRY(take_operand(c, "self", &both[0]));
     TRY(take_operand(c, "other", &both[1]));
     TRY(promote(c, both, 2, &type));
@@ -52,15 +52,15 @@ insitu_status convert_hypot(converter *c) {
 }
 
 /* x1 / max(|x1|, eps) times x2 / max(|x2|, eps), summed over dim */
-insitu_status convert_cosine_similarity(converter *c) {
+insitu_status convert_cosine_similarity(converter_t *c) {
     static const char *const names[2] = {"x1", "x2"};
-    operand both[2];
-    tensor_id parts[2], result;
-    dtype type;
-    sym eps;
+    operand_t both[2];
+    tensor_id_t parts[2], result;
+    dtype_t type;
+    sym_t eps;
     int64_t dim;
     uint32_t axis;
-    shape shape;
+    shape_t shape;
     for (uint32_t i = 0; i < 2; i++) TRY(take_operand(c, names[i], &both[i]));
     TRY(promote(c, both, 2, &type));
     TRY(take_int(c, "dim", 1, &dim));
@@ -69,7 +69,7 @@ insitu_status convert_cosine_similarity(converter *c) {
     TRY(broadcast_shapes(c, &tensor_of(c, both[0].tensor)->shape, &tensor_of(c, both[1].tensor)->shape, &shape));
     TRY(normal_dim(c, dim, shape.rank, &axis));
     for (uint32_t i = 0; i < 2; i++) {
-        tensor_id length;
+        tensor_id_t length;
         TRY(emit_operand(c, both[i], type, &shape, &parts[i]));
         TRY(emit_at_least_1d(c, parts[i], &parts[i]));
         TRY(emit_length(c, parts[i], 1u << axis, true, &length));
@@ -82,13 +82,13 @@ insitu_status convert_cosine_similarity(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status emit_norm_of(converter *c, tensor_id x, double order, uint32_t axes, bool keepdim, tensor_id *out) {
+insitu_status emit_norm_of(converter_t *c, tensor_id_t x, double order, uint32_t axes, bool keepdim, tensor_id_t *out) {
     if (order == 2) return emit_length(c, x, axes, keepdim, out);
     TRY(emit_unary(c, OP_ABS, x, out));
     if (order == INFINITY) return emit_reduce(c, OP_AMAX, *out, axes, keepdim, out);
     if (order == -INFINITY) return emit_reduce(c, OP_AMIN, *out, axes, keepdim, out);
     if (order == 0) {
-        dtype type = dtype_of(c, x);
+        dtype_t type = dtype_of(c, x);
         TRY(emit_scalar_float(c, OP_NE, *out, 0, false, out));
         TRY(emit_cast(c, *out, type, out));
     } else if (order != 1) {
@@ -100,13 +100,13 @@ insitu_status emit_norm_of(converter *c, tensor_id x, double order, uint32_t axe
 }
 
 /* The norm of x1 - x2 + eps over the last dimension */
-insitu_status convert_pairwise_distance(converter *c) {
-    operand both[2];
-    tensor_id result;
-    dtype type;
+insitu_status convert_pairwise_distance(converter_t *c) {
+    operand_t both[2];
+    tensor_id_t result;
+    dtype_t type;
     double order;
     bool keepdim;
-    sym eps;
+    sym_t eps;
     TRY(take_operand(c, "x1", &both[0]));
     TRY(take_operand(c, "x2", &both[1]));
     TRY(take_float(c, "p", 2, &order));
@@ -122,10 +122,10 @@ insitu_status convert_pairwise_distance(converter *c) {
 }
 
 /* Each slice of dim whose norm is above maxnorm times maxnorm / (norm + 1e-7) */
-insitu_status convert_renorm(converter *c) {
-    tensor_id x, wide, norm, above, factor, one, result;
+insitu_status convert_renorm(converter_t *c) {
+    tensor_id_t x, wide, norm, above, factor, one, result;
     double order;
-    sym most;
+    sym_t most;
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));
     TRY(take_float(c, "p", 2, &order));
@@ -133,7 +133,7 @@ insitu_status convert_renorm(converter *c) {
     uint32_t rank = rank_of(c, x);
     if (rank < 2) return convert_fail(c, INSITU_FORMAT, "a tensor of rank %u", rank);
     TRY(take_dim(c, "dim", 0, rank, &dim));
-    dtype type = dtype_of(c, x);
+    dtype_t type = dtype_of(c, x);
     TRY(emit_wide(c, x, &wide));
     TRY(emit_norm_of(c, wide, order, ((1u << rank) - 1) & ~(1u << dim), true, &norm));
     TRY(emit_scalar(c, OP_GT, norm, most, false, &above));
@@ -146,10 +146,10 @@ insitu_status convert_renorm(converter *c) {
 }
 
 /* By products, as PyTorch does for many rows: sqrt(|a|^2 - 2 a b + |b|^2) */
-static insitu_status emit_by_products(converter *c, tensor_id a, tensor_id b, tensor_id *out) {
+static insitu_status emit_by_products(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out) {
     uint32_t rank = rank_of(c, a);
-    tensor_id squares[2], turned;
-    tensor_id *const both[2] = {&a, &b};
+    tensor_id_t squares[2], turned;
+    tensor_id_t *const both[2] = {&a, &b};
     for (uint32_t i = 0; i < 2; i++) {
         TRY(emit_square(c, *both[i], &squares[i]));
         TRY(emit_reduce(c, OP_SUM, squares[i], 1u << (rank - 1), true, &squares[i]));
@@ -164,27 +164,27 @@ static insitu_status emit_by_products(converter *c, tensor_id a, tensor_id b, te
     return emit_unary(c, OP_SQRT, *out, out);
 }
 
-static bool is_many(const converter *c, sym rows) {
+static bool is_many(const converter_t *c, sym_t rows) {
     int64_t count;
     return sym_constant(c->pool, rows, &count) && count > 25;
 }
 
 /* cdist, _cdist_forward: of each row of x1 (..., P, M) to each of x2 (..., R, M) */
-insitu_status convert_cdist(converter *c) {
-    tensor_id a, b, result;
+insitu_status convert_cdist(converter_t *c) {
+    tensor_id_t a, b, result;
     double order;
     int64_t mode;
-    shape sizes;
+    shape_t sizes;
     TRY(take_tensor(c, "x1", &a));
     TRY(take_tensor(c, "x2", &b));
     TRY(take_float(c, "p", 2, &order));
     TRY(take_int(c, "compute_mode", 0, &mode));
     uint32_t rank = rank_of(c, a) > rank_of(c, b) ? rank_of(c, a) : rank_of(c, b);
     if (rank_of(c, a) < 2 || rank_of(c, b) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
-    sym rows[2] = {size_of(c, a, rank_of(c, a) - 2), size_of(c, b, rank_of(c, b) - 2)};
+    sym_t rows[2] = {size_of(c, a, rank_of(c, a) - 2), size_of(c, b, rank_of(c, b) - 2)};
     bool products = order == 2 && (mode == 1 || (mode == 0 && (is_many(c, rows[0]) || is_many(c, rows[1]))));
     if (products) {
-        shape from[2] = {tensor_of(c, a)->shape, tensor_of(c, b)->shape};
+        shape_t from[2] = {tensor_of(c, a)->shape, tensor_of(c, b)->shape};
         for (uint32_t i = 0; i < 2; i++) from[i].sizes[from[i].rank - 2] = sym_int(c->pool, 1);
         TRY(broadcast_shapes(c, &from[0], &from[1], &sizes));
         sizes.sizes[rank - 2] = rows[0];

@@ -5,14 +5,14 @@
 #include "convert/convert_int.h"
 
 typedef struct labelled { /* a tensor and the label of each of its dimensions */
-    tensor_id tensor;
+    tensor_id_t tensor;
     char labels[MAX_RANK + 1];
-} labelled;
+} labelled_t;
 
 static bool is_label(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /* Labels up to a comma, arrow or the end, without blanks; "..." stands for dots dimensions. */
-static insitu_status parse_labels(converter *c, const char **cursor, uint32_t dots, char out[MAX_RANK + 1]) {
+static insitu_status parse_labels(converter_t *c, const char **cursor, uint32_t dots, char out[MAX_RANK + 1]) {
     uint32_t count = 0;
     out[0] = 0;
     for (; **cursor && **cursor != ',' && **cursor != '-'; (*cursor)++) {
@@ -43,7 +43,7 @@ static uint32_t dots_of(const char *cursor, uint32_t rank) {
 }
 
 /* Without an arrow: what "..." stands for, then labels that occur once, in order of the alphabet (capitals first). */
-static insitu_status implicit_labels(converter *c, const labelled *operands, uint32_t count, uint32_t dots,
+static insitu_status implicit_labels(converter_t *c, const labelled_t *operands, uint32_t count, uint32_t dots,
                                      char out[MAX_RANK + 1]) {
     uint32_t size = 0;
     for (uint32_t i = dots; i-- > 0;) out[size++] = (char)('0' + i);
@@ -60,10 +60,10 @@ static insitu_status implicit_labels(converter *c, const labelled *operands, uin
     return INSITU_OK;
 }
 
-static void drop_label(labelled *x, uint32_t at) { memmove(x->labels + at, x->labels + at + 1, MAX_RANK - at); }
+static void drop_label(labelled_t *x, uint32_t at) { memmove(x->labels + at, x->labels + at + 1, MAX_RANK - at); }
 
 /* "ii" is the diagonal, whose dimension comes last. */
-static insitu_status take_diagonals(converter *c, labelled *x) {
+static insitu_status take_diagonals(converter_t *c, labelled_t *x) {
     for (uint32_t i = 0; x->labels[i];) {
         const char *other = strchr(x->labels + i + 1, x->labels[i]);
         if (!other) {
@@ -72,7 +72,7 @@ static insitu_status take_diagonals(converter *c, labelled *x) {
         }
         char label = x->labels[i];
         uint32_t second = (uint32_t)(other - x->labels);
-        layer_draft diagonal = draft_of(LAYER_DIAGONAL);
+        layer_draft_t diagonal = draft_of(LAYER_DIAGONAL);
         draft_int(c->pool, &diagonal, ATTR_DIM1, i);
         draft_int(c->pool, &diagonal, ATTR_DIM2, second);
         draft_int(c->pool, &diagonal, ATTR_OFFSET, 0);
@@ -90,7 +90,7 @@ static insitu_status take_diagonals(converter *c, labelled *x) {
 }
 
 /* Whether some operand has another size than 1 under the label. */
-static bool label_has_size(const converter *c, const labelled *operands, uint32_t count, char label) {
+static bool label_has_size(const converter_t *c, const labelled_t *operands, uint32_t count, char label) {
     for (uint32_t i = 0; i < count; i++) {
         const char *at = strchr(operands[i].labels, label);
         if (at && !is_int_constant(c, size_of(c, operands[i].tensor, (uint32_t)(at - operands[i].labels)), 1))
@@ -99,9 +99,9 @@ static bool label_has_size(const converter *c, const labelled *operands, uint32_
     return false;
 }
 
-static insitu_status drop_ones(converter *c, labelled *operands, uint32_t count) {
+static insitu_status drop_ones(converter_t *c, labelled_t *operands, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        labelled *x = &operands[i];
+        labelled_t *x = &operands[i];
         for (uint32_t dim = 0; x->labels[dim];) {
             if (!is_int_constant(c, size_of(c, x->tensor, dim), 1) ||
                 !label_has_size(c, operands, count, x->labels[dim])) {
@@ -116,7 +116,7 @@ static insitu_status drop_ones(converter *c, labelled *operands, uint32_t count)
 }
 
 /* Sums over the labels that nobody wants. */
-static insitu_status sum_unwanted(converter *c, labelled *x, const char *wanted, const char *also_wanted) {
+static insitu_status sum_unwanted(converter_t *c, labelled_t *x, const char *wanted, const char *also_wanted) {
     uint32_t axes = 0, kept = 0;
     char labels[MAX_RANK + 1] = {0};
     for (uint32_t i = 0; x->labels[i]; i++) {
@@ -131,15 +131,15 @@ static insitu_status sum_unwanted(converter *c, labelled *x, const char *wanted,
 }
 
 /* Dimensions in the order of labels, which are x's own. */
-static insitu_status order_labels(converter *c, labelled *x, const char *labels) {
+static insitu_status order_labels(converter_t *c, labelled_t *x, const char *labels) {
     uint32_t axes[MAX_RANK];
     for (uint32_t i = 0; labels[i]; i++) axes[i] = (uint32_t)(strchr(x->labels, labels[i]) - x->labels);
     memcpy(x->labels, labels, strlen(labels) + 1);
     return emit_permute(c, x->tensor, axes, &x->tensor);
 }
 
-static sym product_of(converter *c, const labelled *x, const char *labels) {
-    sym product = sym_int(c->pool, 1);
+static sym_t product_of(converter_t *c, const labelled_t *x, const char *labels) {
+    sym_t product = sym_int(c->pool, 1);
     for (uint32_t i = 0; labels[i]; i++) {
         product =
             sym_mul(c->pool, product, size_of(c, x->tensor, (uint32_t)(strchr(x->labels, labels[i]) - x->labels)));
@@ -154,11 +154,11 @@ static void append(char *labels, const char *more) {
 
 typedef struct pair_labels {
     char batch[MAX_RANK + 1], inner[MAX_RANK + 1], left[MAX_RANK + 1], right[MAX_RANK + 1];
-} pair_labels;
+} pair_labels_t;
 
-static void sort_labels(const labelled *a, const labelled *b, const char *wanted, pair_labels *out) {
+static void sort_labels(const labelled_t *a, const labelled_t *b, const char *wanted, pair_labels_t *out) {
     uint32_t batch = 0, inner = 0, left = 0, right = 0;
-    *out = (pair_labels){0};
+    *out = (pair_labels_t){0};
     for (const char *label = a->labels; *label; label++) {
         if (!strchr(b->labels, *label)) {
             out->left[left++] = *label;
@@ -174,8 +174,8 @@ static void sort_labels(const labelled *a, const labelled *b, const char *wanted
 }
 
 /* a (batch, left, inner) by b (batch, inner, right), each group joined */
-static insitu_status contract(converter *c, labelled a, labelled b, const char *wanted, labelled *out) {
-    pair_labels groups;
+static insitu_status contract(converter_t *c, labelled_t a, labelled_t b, const char *wanted, labelled_t *out) {
+    pair_labels_t groups;
     char order[2 * MAX_RANK + 2] = {0};
     TRY(sum_unwanted(c, &a, wanted, b.labels));
     TRY(sum_unwanted(c, &b, wanted, a.labels));
@@ -192,10 +192,10 @@ static insitu_status contract(converter *c, labelled a, labelled b, const char *
     append(order, groups.inner);
     append(order, groups.right);
     TRY(order_labels(c, &b, order));
-    sym batch = product_of(c, &a, groups.batch), inner = product_of(c, &a, groups.inner);
-    shape left = {.rank = 3, .sizes = {batch, product_of(c, &a, groups.left), inner}};
-    shape right = {.rank = 3, .sizes = {batch, inner, product_of(c, &b, groups.right)}};
-    shape whole = {0};
+    sym_t batch = product_of(c, &a, groups.batch), inner = product_of(c, &a, groups.inner);
+    shape_t left = {.rank = 3, .sizes = {batch, product_of(c, &a, groups.left), inner}};
+    shape_t right = {.rank = 3, .sizes = {batch, inner, product_of(c, &b, groups.right)}};
+    shape_t whole = {0};
     for (const char *label = groups.batch; *label; label++) {
         whole.sizes[whole.rank++] = product_of(c, &a, (char[]){*label, 0});
     }
@@ -217,7 +217,7 @@ static insitu_status contract(converter *c, labelled a, labelled b, const char *
 }
 
 /* Labels of the result and of all operands from the first on, for what must outlive a contraction. */
-static insitu_status wanted_labels(converter *c, const char *result, const labelled *operands, uint32_t count,
+static insitu_status wanted_labels(converter_t *c, const char *result, const labelled_t *operands, uint32_t count,
                                    const char **out) {
     char *labels;
     TRY(arena_array(&c->scratch, ((size_t)count + 1) * MAX_RANK + 1, 1, &labels));
@@ -227,7 +227,7 @@ static insitu_status wanted_labels(converter *c, const char *result, const label
     return INSITU_OK;
 }
 
-static insitu_status take_equation(converter *c, labelled *operands, uint32_t count, char result[MAX_RANK + 1]) {
+static insitu_status take_equation(converter_t *c, labelled_t *operands, uint32_t count, char result[MAX_RANK + 1]) {
     const char *cursor = take_string(c, "equation");
     uint32_t dots = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -246,13 +246,13 @@ static insitu_status take_equation(converter *c, labelled *operands, uint32_t co
     return parse_labels(c, &cursor, dots, result);
 }
 
-insitu_status convert_einsum(converter *c) {
-    tensor_id *tensors;
-    labelled *operands;
+insitu_status convert_einsum(converter_t *c) {
+    tensor_id_t *tensors;
+    labelled_t *operands;
     uint32_t count;
     char result[MAX_RANK + 1] = {0};
     TRY(take_tensors(c, "tensors", &tensors, &count));
-    TRY(arena_array(&c->scratch, count, sizeof(labelled), &operands));
+    TRY(arena_array(&c->scratch, count, sizeof(labelled_t), &operands));
     if (count == 0) return convert_fail(c, INSITU_FORMAT, "no operands");
     for (uint32_t i = 0; i < count; i++) {
         if (tensors[i].index == NONE) return convert_fail(c, INSITU_FORMAT, "an operand is None");
@@ -261,7 +261,7 @@ insitu_status convert_einsum(converter *c) {
     TRY(take_equation(c, operands, count, result));
     for (uint32_t i = 0; i < count; i++) TRY(take_diagonals(c, &operands[i]));
     TRY(drop_ones(c, operands, count));
-    labelled product = operands[0];
+    labelled_t product = operands[0];
     for (uint32_t i = 1; i < count; i++) {
         const char *wanted;
         TRY(wanted_labels(c, result, operands + i + 1, count - i - 1, &wanted));

@@ -3,27 +3,27 @@
 
 #include <math.h>
 
-static dtype default_dtype(const converter *c, sym value) {
-    sym_kind kind = sym_kind_of(c->pool, value);
+static dtype_t default_dtype(const converter_t *c, sym_t value) {
+    sym_kind_t kind = sym_kind_of(c->pool, value);
     return kind == SYM_KIND_FLOAT ? DTYPE_F32 : kind == SYM_KIND_BOOL ? DTYPE_BOOL : DTYPE_I64;
 }
 
-static insitu_status take_sizes(converter *c, shape *out) {
-    *out = (shape){0};
+static insitu_status take_sizes(converter_t *c, shape_t *out) {
+    *out = (shape_t){0};
     return take_syms(c, "size", out->sizes, &out->rank);
 }
 
-static insitu_status finish_fill(converter *c, dtype type, const shape *shape, sym value) {
-    tensor_id result;
+static insitu_status finish_fill(converter_t *c, dtype_t type, const shape_t *shape, sym_t value) {
+    tensor_id_t result;
     TRY(emit_fill(c, type, shape, value, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
 /* new_...: the dtype of self, else the given one. */
-static insitu_status take_new_dtype(converter *c, dtype type, dtype *out) {
+static insitu_status take_new_dtype(converter_t *c, dtype_t type, dtype_t *out) {
     if (has_arg(c, "self")) {
-        tensor_id like;
+        tensor_id_t like;
         TRY(take_tensor(c, "self", &like));
         type = dtype_of(c, like);
     }
@@ -31,10 +31,10 @@ static insitu_status take_new_dtype(converter *c, dtype type, dtype *out) {
 }
 
 /* full, new_full */
-insitu_status convert_full(converter *c) {
-    shape shape;
-    sym value;
-    dtype type;
+insitu_status convert_full(converter_t *c) {
+    shape_t shape;
+    sym_t value;
+    dtype_t type;
     TRY(take_sizes(c, &shape));
     TRY(take_sym(c, "fill_value", &value));
     TRY(take_new_dtype(c, default_dtype(c, value), &type));
@@ -42,28 +42,28 @@ insitu_status convert_full(converter *c) {
 }
 
 /* zeros, ones, new_zeros, new_ones */
-insitu_status convert_filled(converter *c) {
-    shape shape;
-    dtype type;
+insitu_status convert_filled(converter_t *c) {
+    shape_t shape;
+    dtype_t type;
     TRY(take_sizes(c, &shape));
     TRY(take_new_dtype(c, DTYPE_F32, &type));
     return finish_fill(c, type, &shape, sym_int(c->pool, c->param));
 }
 
 /* zeros_like, ones_like, zero */
-insitu_status convert_filled_like(converter *c) {
-    tensor_id like;
-    dtype type;
+insitu_status convert_filled_like(converter_t *c) {
+    tensor_id_t like;
+    dtype_t type;
     TRY(take_tensor(c, "self", &like));
     TRY(take_dtype(c, "dtype", dtype_of(c, like), &type));
     return finish_fill(c, type, &tensor_of(c, like)->shape, sym_int(c->pool, c->param));
 }
 
 /* full_like, fill: a number, or a tensor of one element */
-insitu_status convert_fill_like(converter *c) {
-    tensor_id like, result;
-    operand value;
-    dtype type;
+insitu_status convert_fill_like(converter_t *c) {
+    tensor_id_t like, result;
+    operand_t value;
+    dtype_t type;
     TRY(take_tensor(c, "self", &like));
     TRY(take_operand(c, has_arg(c, "fill_value") ? "fill_value" : "value", &value));
     TRY(take_dtype(c, "dtype", dtype_of(c, like), &type));
@@ -73,9 +73,9 @@ insitu_status convert_fill_like(converter *c) {
     return INSITU_OK;
 }
 
-static insitu_status finish_empty(converter *c, dtype type, const shape *shape) {
-    tensor_id result;
-    layer_draft empty = draft_of(LAYER_EMPTY);
+static insitu_status finish_empty(converter_t *c, dtype_t type, const shape_t *shape) {
+    tensor_id_t result;
+    layer_draft_t empty = draft_of(LAYER_EMPTY);
     draft_dtype(&empty, type);
     draft_list(&empty, ATTR_SIZES, shape->sizes, shape->rank);
     TRY(emit(c, &empty, NULL, 0, &result));
@@ -84,11 +84,11 @@ static insitu_status finish_empty(converter *c, dtype type, const shape *shape) 
 }
 
 /* empty, new_empty, empty_strided, empty_permuted: layouts are the compiler's */
-insitu_status convert_empty(converter *c) {
-    shape shape;
-    dtype type = DTYPE_F32;
+insitu_status convert_empty(converter_t *c) {
+    shape_t shape;
+    dtype_t type = DTYPE_F32;
     if (has_arg(c, "self")) {
-        tensor_id like;
+        tensor_id_t like;
         TRY(take_tensor(c, "self", &like));
         type = dtype_of(c, like);
     }
@@ -97,36 +97,36 @@ insitu_status convert_empty(converter *c) {
     return finish_empty(c, type, &shape);
 }
 
-insitu_status convert_empty_like(converter *c) {
-    tensor_id like;
-    dtype type;
+insitu_status convert_empty_like(converter_t *c) {
+    tensor_id_t like;
+    dtype_t type;
     TRY(take_tensor(c, "self", &like));
     TRY(take_dtype(c, "dtype", dtype_of(c, like), &type));
     return finish_empty(c, type, &tensor_of(c, like)->shape);
 }
 
-insitu_status convert_scalar_tensor(converter *c) {
-    shape none = {0};
-    sym value;
-    dtype type;
+insitu_status convert_scalar_tensor(converter_t *c) {
+    shape_t none = {0};
+    sym_t value;
+    dtype_t type;
     TRY(take_sym(c, "s", &value));
     TRY(take_dtype(c, "dtype", DTYPE_F32, &type));
     return finish_fill(c, type, &none, value);
 }
 
 /* ceil((end - start) / step), for integers exactly */
-static insitu_status arange_size(converter *c, sym start, sym end, sym step, sym *out) {
-    sym_pool *pool = c->pool;
+static insitu_status arange_size(converter_t *c, sym_t start, sym_t end, sym_t step, sym_t *out) {
+    sym_pool_t *pool = c->pool;
     int64_t stride;
     double size;
     if (sym_kind_of(pool, start) == SYM_KIND_INT && sym_kind_of(pool, end) == SYM_KIND_INT &&
         sym_constant(pool, step, &stride) && sym_kind_of(pool, step) == SYM_KIND_INT) {
         if (stride == 0) return convert_fail(c, INSITU_FORMAT, "step is 0");
-        sym span = sym_floordiv(pool, sym_sub(pool, start, end), step);
+        sym_t span = sym_floordiv(pool, sym_sub(pool, start, end), step);
         *out = sym_max(pool, sym_int(pool, 0), sym_sub(pool, sym_int(pool, 0), span));
         return INSITU_OK;
     }
-    sym quotient = sym_make(pool, SYM_TRUEDIV, (sym[]){sym_sub(pool, end, start), step}, 2);
+    sym_t quotient = sym_make(pool, SYM_TRUEDIV, (sym_t[]){sym_sub(pool, end, start), step}, 2);
     if (sym_constant_float(pool, quotient, &size) && !(size > -1 && size < 1e15))
         return convert_fail(c, INSITU_FORMAT, "the bounds fit no step");
     *out = sym_make(pool, SYM_CEIL, &quotient, 1);
@@ -134,10 +134,10 @@ static insitu_status arange_size(converter *c, sym start, sym end, sym step, sym
 }
 
 /* Integers count from the whole part of start by that of step; that of end too is meant for int64 alone. */
-insitu_status convert_arange(converter *c) {
-    sym bounds[3], size, zero = sym_int(c->pool, 0);
-    tensor_id result;
-    dtype type;
+insitu_status convert_arange(converter_t *c) {
+    sym_t bounds[3], size, zero = sym_int(c->pool, 0);
+    tensor_id_t result;
+    dtype_t type;
     bool floats = false;
     TRY(take_sym_or(c, "start", zero, &bounds[0]));
     TRY(take_sym(c, "end", &bounds[1]));
@@ -165,10 +165,11 @@ static bool falls_on_whole(double start, double end, int64_t steps) {
 }
 
 /* Between bounds that are known when the program runs. The first half counts up from start, the second down from end. */
-static insitu_status emit_linspace(converter *c, dtype type, sym start, sym end, int64_t steps, tensor_id *out) {
-    tensor_id low, high, step, parts[2];
-    shape none = {0};
-    sym zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
+static insitu_status emit_linspace(converter_t *c, dtype_t type, sym_t start, sym_t end, int64_t steps,
+                                   tensor_id_t *out) {
+    tensor_id_t low, high, step, parts[2];
+    shape_t none = {0};
+    sym_t zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
     int64_t half = steps / 2;
     if (dtype_is_integral(type)) return convert_unsupported(c, "whole numbers between bounds that are not constant");
     TRY(emit_number(c, type, &none, start, &low));
@@ -186,12 +187,12 @@ static insitu_status emit_linspace(converter *c, dtype type, sym start, sym end,
 }
 
 /* The first half counts up from start, the second down from end. */
-insitu_status convert_linspace(converter *c) {
+insitu_status convert_linspace(converter_t *c) {
     double start, end;
     int64_t steps;
-    dtype type;
-    tensor_id parts[2];
-    sym bounds[2];
+    dtype_t type;
+    tensor_id_t parts[2];
+    sym_t bounds[2];
     TRY(take_real(c, "start", 0, &bounds[0]));
     TRY(take_real(c, "end", 0, &bounds[1]));
     TRY(take_int(c, "steps", 0, &steps));
@@ -202,7 +203,7 @@ insitu_status convert_linspace(converter *c) {
         set_only_result(c, parts[0]);
         return INSITU_OK;
     }
-    dtype wanted = type;
+    dtype_t wanted = type;
     if (!dtype_is_float(type)) { /* of whole bounds, cut to whole numbers at the end */
         type = DTYPE_F64;
         start = trunc(start);
@@ -211,7 +212,7 @@ insitu_status convert_linspace(converter *c) {
             return convert_unsupported(c, "whole numbers whose last bits decide");
         }
     }
-    sym zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
+    sym_t zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
     if (steps <= 1) {
         TRY(emit_iota(c, type, sym_int(c->pool, steps), sym_float(c->pool, start), one, &parts[0]));
         return finish_wide(c, parts[0], wanted);
@@ -231,9 +232,9 @@ insitu_status convert_linspace(converter *c) {
 }
 
 /* 1 at the class of each element; the number of classes is given */
-insitu_status convert_one_hot(converter *c) {
-    tensor_id x, wrong, classes, result;
-    sym count, zero = sym_int(c->pool, 0);
+insitu_status convert_one_hot(converter_t *c) {
+    tensor_id_t x, wrong, classes, result;
+    sym_t count, zero = sym_int(c->pool, 0);
     TRY(take_tensor(c, "self", &x));
     TRY(take_sym_or(c, "num_classes", sym_int(c->pool, -1), &count));
     if (dtype_of(c, x) != DTYPE_I64) return convert_unsupported(c, "classes of %s", dtype_name(dtype_of(c, x)));

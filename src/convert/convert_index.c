@@ -3,18 +3,18 @@
 
 /* Index tensors broadcast to common sizes; None takes all of a dimension. A bool mask takes as many dimensions as it
  * has, and stands alone. */
-insitu_status take_indexing(converter *c, tensor_id x, indexing *out) {
-    tensor_id *items;
+insitu_status take_indexing(converter_t *c, tensor_id_t x, indexing_t *out) {
+    tensor_id_t *items;
     uint32_t count, dim = 0;
-    shape common = {0};
-    *out = (indexing){.mask = NO_TENSOR};
+    shape_t common = {0};
+    *out = (indexing_t){.mask = NO_TENSOR};
     TRY(take_tensors(c, "indices", &items, &count));
     for (uint32_t i = 0; i < count; i++) {
         if (items[i].index == NONE) {
             dim++;
             continue;
         }
-        dtype type = dtype_of(c, items[i]);
+        dtype_t type = dtype_of(c, items[i]);
         if (out->mask.index != NONE || (type == DTYPE_BOOL && out->count)) {
             return convert_unsupported(c, "a bool mask beside another index");
         }
@@ -35,24 +35,24 @@ insitu_status take_indexing(converter *c, tensor_id x, indexing *out) {
     return convert_fail(c, INSITU_FORMAT, "no index");
 }
 
-static insitu_status emit_index(converter *c, tensor_id x, const tensor_id *indices, const sym *dims, uint32_t count,
-                                bool wrap, tensor_id *out) {
-    tensor_id operands[1 + MAX_RANK] = {x};
+static insitu_status emit_index(converter_t *c, tensor_id_t x, const tensor_id_t *indices, const sym_t *dims,
+                                uint32_t count, bool wrap, tensor_id_t *out) {
+    tensor_id_t operands[1 + MAX_RANK] = {x};
     for (uint32_t i = 0; i < count; i++) operands[1 + i] = indices[i];
-    layer_draft index = draft_of(LAYER_INDEX);
+    layer_draft_t index = draft_of(LAYER_INDEX);
     draft_list(&index, ATTR_DIMS, dims, count);
     draft_flag(c->pool, &index, ATTR_WRAP, wrap);
     return emit(c, &index, operands, 1 + count, out);
 }
 
-insitu_status emit_index_dim(converter *c, tensor_id x, tensor_id index, uint32_t dim, tensor_id *out) {
-    sym dims = sym_int(c->pool, dim);
+insitu_status emit_index_dim(converter_t *c, tensor_id_t x, tensor_id_t index, uint32_t dim, tensor_id_t *out) {
+    sym_t dims = sym_int(c->pool, dim);
     return emit_index(c, x, &index, &dims, 1, false, out);
 }
 
-insitu_status convert_index(converter *c) {
-    tensor_id x, result;
-    indexing at;
+insitu_status convert_index(converter_t *c) {
+    tensor_id_t x, result;
+    indexing_t at;
     TRY(take_tensor(c, "self", &x));
     TRY(take_indexing(c, x, &at));
     if (at.mask.index != NONE)
@@ -63,8 +63,8 @@ insitu_status convert_index(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_embedding(converter *c) {
-    tensor_id weight, indices, result;
+insitu_status convert_embedding(converter_t *c) {
+    tensor_id_t weight, indices, result;
     TRY(take_tensor(c, "weight", &weight));
     TRY(take_tensor(c, "indices", &indices));
     TRY(emit_index_dim(c, weight, indices, 0, &result));
@@ -72,8 +72,8 @@ insitu_status convert_embedding(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_index_select(converter *c) {
-    tensor_id x, lifted, index, result;
+insitu_status convert_index_select(converter_t *c) {
+    tensor_id_t x, lifted, index, result;
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));
     TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
@@ -86,15 +86,15 @@ insitu_status convert_index_select(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_gather(converter *c) {
-    tensor_id x, index, operands[2], result;
+insitu_status convert_gather(converter_t *c) {
+    tensor_id_t x, index, operands[2], result;
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));
     TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
     TRY(take_tensor(c, "index", &index));
     TRY(emit_at_least_1d(c, x, &operands[0]));
     TRY(emit_at_least_1d(c, index, &operands[1]));
-    layer_draft gather = draft_of(LAYER_GATHER);
+    layer_draft_t gather = draft_of(LAYER_GATHER);
     draft_int(c->pool, &gather, ATTR_DIM, dim);
     TRY(emit(c, &gather, operands, 2, &result));
     if (rank_of(c, index) == 0) TRY(emit_squeeze(c, result, 0, &result));
@@ -103,16 +103,16 @@ insitu_status convert_gather(converter *c) {
 }
 
 /* gather with the index broadcast to x save along dim; without a dim both are flattened */
-insitu_status convert_take_along(converter *c) {
-    tensor_id x, index, operands[2], result;
+insitu_status convert_take_along(converter_t *c) {
+    tensor_id_t x, index, operands[2], result;
     uint32_t dim = 0;
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "indices", &index));
     if (has_arg(c, "dim")) {
         TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
-        shape around = tensor_of(c, x)->shape, wanted = tensor_of(c, index)->shape;
+        shape_t around = tensor_of(c, x)->shape, wanted = tensor_of(c, index)->shape;
         if (around.rank != wanted.rank || around.rank == 0) return convert_fail(c, INSITU_FORMAT, "ranks differ");
-        sym size = around.sizes[dim], count = wanted.sizes[dim];
+        sym_t size = around.sizes[dim], count = wanted.sizes[dim];
         around.sizes[dim] = wanted.sizes[dim] = sym_int(c->pool, 1);
         TRY(broadcast_shapes(c, &around, &wanted, &around));
         around.sizes[dim] = size;
@@ -120,12 +120,12 @@ insitu_status convert_take_along(converter *c) {
         around.sizes[dim] = count;
         TRY(emit_expand(c, index, &around, &operands[1]));
     } else {
-        shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
+        shape_t flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
         TRY(emit_reshape(c, x, &flat, &operands[0]));
         flat.sizes[0] = shape_numel(c->pool, &tensor_of(c, index)->shape);
         TRY(emit_reshape(c, index, &flat, &operands[1]));
     }
-    layer_draft gather = draft_of(LAYER_GATHER);
+    layer_draft_t gather = draft_of(LAYER_GATHER);
     draft_int(c->pool, &gather, ATTR_DIM, dim);
     TRY(emit(c, &gather, operands, 2, &result));
     set_only_result(c, result);
@@ -133,12 +133,12 @@ insitu_status convert_take_along(converter *c) {
 }
 
 /* take: elements of the flattened tensor, in the index's sizes */
-insitu_status convert_take(converter *c) {
-    tensor_id x, index, result;
+insitu_status convert_take(converter_t *c) {
+    tensor_id_t x, index, result;
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "index", &index));
-    shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
-    sym zero = sym_int(c->pool, 0);
+    shape_t flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
+    sym_t zero = sym_int(c->pool, 0);
     TRY(emit_reshape(c, x, &flat, &x));
     TRY(emit_index(c, x, &index, &zero, 1, true, &result));
     set_only_result(c, result);

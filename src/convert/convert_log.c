@@ -5,12 +5,12 @@
 #include <math.h>
 
 /* log(x / (1 - x)), x kept between eps and 1 - eps if that is given; in f16 and bf16 PyTorch rounds each step */
-insitu_status convert_logit(converter *c) {
-    tensor_id x, rest, result;
+insitu_status convert_logit(converter_t *c) {
+    tensor_id_t x, rest, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_float(c, x, &x));
     if (has_arg(c, "eps")) {
-        sym low, high;
+        sym_t low, high;
         TRY(take_real(c, "eps", 0, &low));
         high = sym_sub(c->pool, sym_float(c->pool, 1), low);
         TRY(emit_clamp(c, x, &low, &high, &x));
@@ -23,9 +23,9 @@ insitu_status convert_logit(converter *c) {
 }
 
 /* Both operands as tensors of their float dtype, of the common sizes and wide. */
-static insitu_status take_two_floats(converter *c, tensor_id *out_a, tensor_id *out_b, dtype *out_type) {
-    operand both[2];
-    shape shape = {0};
+static insitu_status take_two_floats(converter_t *c, tensor_id_t *out_a, tensor_id_t *out_b, dtype_t *out_type) {
+    operand_t both[2];
+    shape_t shape = {0};
     TRY(take_operand(c, "self", &both[0]));
     TRY(take_operand(c, "other", &both[1]));
     TRY(promote(c, both, 2, out_type));
@@ -40,9 +40,9 @@ static insitu_status take_two_floats(converter *c, tensor_id *out_a, tensor_id *
 }
 
 /* a log(b), 0 where a is 0 and b is not NaN */
-insitu_status convert_xlogy(converter *c) {
-    tensor_id a, b, zero, defined, result;
-    dtype type;
+insitu_status convert_xlogy(converter_t *c) {
+    tensor_id_t a, b, zero, defined, result;
+    dtype_t type;
     TRY(take_two_floats(c, &a, &b, &type));
     TRY(emit_unary(c, OP_LOG, b, &result));
     TRY(emit_binary(c, OP_MUL, a, result, &result));
@@ -54,9 +54,9 @@ insitu_status convert_xlogy(converter *c) {
 }
 
 /* max(a, b) + log1p(exp(-|a - b|)), a itself where both are one infinity */
-insitu_status convert_logaddexp(converter *c) {
-    tensor_id a, b, same, endless, peak, result;
-    dtype type;
+insitu_status convert_logaddexp(converter_t *c) {
+    tensor_id_t a, b, same, endless, peak, result;
+    dtype_t type;
     TRY(take_two_floats(c, &a, &b, &type));
     TRY(emit_unary(c, OP_ISINF, a, &endless));
     TRY(emit_binary(c, OP_EQ, a, b, &same));
@@ -73,11 +73,11 @@ insitu_status convert_logaddexp(converter *c) {
 }
 
 /* sin(pi x) / (pi x), 1 at 0 */
-insitu_status convert_sinc(converter *c) {
-    tensor_id x, angle, zero, result;
+insitu_status convert_sinc(converter_t *c) {
+    tensor_id_t x, angle, zero, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_float(c, x, &x));
-    dtype type = dtype_of(c, x);
+    dtype_t type = dtype_of(c, x);
     TRY(emit_wide(c, x, &x));
     TRY(emit_scalar_float(c, OP_MUL, x, 3.14159265358979323846, false, &angle));
     TRY(emit_unary(c, OP_SIN, angle, &result));
@@ -88,8 +88,8 @@ insitu_status convert_sinc(converter *c) {
 }
 
 /* deg2rad (param 0), rad2deg (param 1) */
-insitu_status convert_degrees(converter *c) {
-    tensor_id x, result;
+insitu_status convert_degrees(converter_t *c) {
+    tensor_id_t x, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_float(c, x, &x));
     TRY(emit_scalar_float(c, OP_MUL, x, c->param ? 57.295779513082320876798 : 0.017453292519943295769, false, &result));

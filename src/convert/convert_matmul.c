@@ -2,9 +2,9 @@
 #include "convert/convert_int.h"
 
 /* Leading dimensions joined: (..., M, K) -> (rest, K) for keep 1, (rest, M, K) for keep 2. */
-static insitu_status join_leading(converter *c, tensor_id x, uint32_t keep, tensor_id *out) {
-    const shape *from = &tensor_of(c, x)->shape;
-    shape joined = {.rank = keep + 1, .sizes = {sym_int(c->pool, 1)}};
+static insitu_status join_leading(converter_t *c, tensor_id_t x, uint32_t keep, tensor_id_t *out) {
+    const shape_t *from = &tensor_of(c, x)->shape;
+    shape_t joined = {.rank = keep + 1, .sizes = {sym_int(c->pool, 1)}};
     for (uint32_t i = 0; i + keep < from->rank; i++) {
         joined.sizes[0] = sym_mul(c->pool, joined.sizes[0], from->sizes[i]);
     }
@@ -13,8 +13,9 @@ static insitu_status join_leading(converter *c, tensor_id x, uint32_t keep, tens
 }
 
 /* x (..., K) by a matrix (K, N), as one product of (rest, K) rows. */
-static insitu_status emit_rows_product(converter *c, tensor_id x, tensor_id matrix, tensor_id bias, tensor_id *out) {
-    shape shape = tensor_of(c, x)->shape;
+static insitu_status emit_rows_product(converter_t *c, tensor_id_t x, tensor_id_t matrix, tensor_id_t bias,
+                                       tensor_id_t *out) {
+    shape_t shape = tensor_of(c, x)->shape;
     shape.sizes[shape.rank - 1] = size_of(c, matrix, 1);
     TRY(join_leading(c, x, 1, &x));
     TRY(emit_matmul(c, x, matrix, bias, out));
@@ -22,13 +23,13 @@ static insitu_status emit_rows_product(converter *c, tensor_id x, tensor_id matr
 }
 
 /* Batch dimensions of both broadcast. */
-static insitu_status emit_batched_product(converter *c, tensor_id a, tensor_id b, tensor_id *out) {
-    shape left = tensor_of(c, a)->shape, right = tensor_of(c, b)->shape, batch;
-    shape left_batch = left, right_batch = right;
+static insitu_status emit_batched_product(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out) {
+    shape_t left = tensor_of(c, a)->shape, right = tensor_of(c, b)->shape, batch;
+    shape_t left_batch = left, right_batch = right;
     left_batch.rank -= 2;
     right_batch.rank -= 2;
     TRY(broadcast_shapes(c, &left_batch, &right_batch, &batch));
-    shape wide = batch;
+    shape_t wide = batch;
     wide.rank += 2;
     for (uint32_t i = 0; i < 2; i++) wide.sizes[batch.rank + i] = left.sizes[left_batch.rank + i];
     TRY(emit_expand(c, a, &wide, &a));
@@ -37,7 +38,7 @@ static insitu_status emit_batched_product(converter *c, tensor_id a, tensor_id b
     return emit_matmul(c, a, b, NO_TENSOR, out);
 }
 
-static insitu_status emit_any_product(converter *c, tensor_id a, tensor_id b, tensor_id *out) {
+static insitu_status emit_any_product(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out) {
     uint32_t left = rank_of(c, a), right = rank_of(c, b);
     if (left == 0 || right == 0) return convert_fail(c, INSITU_FORMAT, "an operand without dimensions");
     if (left == 1) TRY(emit_unsqueeze(c, a, 0, &a));
@@ -52,13 +53,13 @@ static insitu_status emit_any_product(converter *c, tensor_id a, tensor_id b, te
     return INSITU_OK;
 }
 
-static insitu_status take_either(converter *c, const char *name, const char *other, tensor_id *out) {
+static insitu_status take_either(converter_t *c, const char *name, const char *other, tensor_id_t *out) {
     return take_tensor(c, has_arg(c, name) ? name : other, out);
 }
 
 /* matmul, mm, bmm, mv, dot */
-insitu_status convert_matmul(converter *c) {
-    tensor_id a, b, result;
+insitu_status convert_matmul(converter_t *c) {
+    tensor_id_t a, b, result;
     TRY(take_tensor(c, "self", &a));
     TRY(take_either(c, "other", has_arg(c, "mat2") ? "mat2" : has_arg(c, "vec") ? "vec" : "tensor", &b));
     TRY(emit_any_product(c, a, b, &result));
@@ -67,8 +68,8 @@ insitu_status convert_matmul(converter *c) {
 }
 
 /* input weight^T + bias; weight (N, K) or (K) */
-insitu_status convert_linear(converter *c) {
-    tensor_id x, weight, bias, result;
+insitu_status convert_linear(converter_t *c) {
+    tensor_id_t x, weight, bias, result;
     TRY(take_tensor(c, "input", &x));
     TRY(take_tensor(c, "weight", &weight));
     TRY(take_optional_tensor(c, "bias", &bias));
@@ -85,7 +86,7 @@ insitu_status convert_linear(converter *c) {
     return INSITU_OK;
 }
 
-static insitu_status is_one(converter *c, const char *name, sym *out_factor, bool *out_one) {
+static insitu_status is_one(converter_t *c, const char *name, sym_t *out_factor, bool *out_one) {
     double factor;
     TRY(take_sym_or(c, name, sym_int(c->pool, 1), out_factor));
     *out_one = sym_constant_float(c->pool, *out_factor, &factor) && factor == 1;
@@ -93,9 +94,9 @@ static insitu_status is_one(converter *c, const char *name, sym *out_factor, boo
 }
 
 /* beta self + alpha product */
-insitu_status finish_scaled_sum(converter *c, tensor_id product) {
-    tensor_id self, result = product;
-    sym alpha, beta;
+insitu_status finish_scaled_sum(converter_t *c, tensor_id_t product) {
+    tensor_id_t self, result = product;
+    sym_t alpha, beta;
     bool alpha_one, beta_one;
     double factor;
     TRY(take_tensor(c, "self", &self));
@@ -111,9 +112,9 @@ insitu_status finish_scaled_sum(converter *c, tensor_id product) {
 }
 
 /* beta self + alpha (a b): addmm, baddbmm, addmv. With beta 0 self is not read, NaN or not. */
-insitu_status convert_addmm(converter *c) {
-    tensor_id self, a, b, result;
-    sym alpha, beta;
+insitu_status convert_addmm(converter_t *c) {
+    tensor_id_t self, a, b, result;
+    sym_t alpha, beta;
     bool alpha_one, beta_one;
     TRY(take_tensor(c, "self", &self));
     TRY(take_either(c, "mat1", has_arg(c, "batch1") ? "batch1" : "mat", &a));
@@ -131,12 +132,12 @@ insitu_status convert_addmm(converter *c) {
     return finish_scaled_sum(c, result);
 }
 
-insitu_status convert_outer(converter *c) {
-    tensor_id a, b, result;
+insitu_status convert_outer(converter_t *c) {
+    tensor_id_t a, b, result;
     TRY(take_tensor(c, "self", &a));
     TRY(take_tensor(c, "vec2", &b));
-    operand both[2] = {operand_of_tensor(c, a), operand_of_tensor(c, b)};
-    dtype type;
+    operand_t both[2] = {operand_of_tensor(c, a), operand_of_tensor(c, b)};
+    dtype_t type;
     TRY(promote(c, both, 2, &type));
     TRY(emit_unsqueeze(c, a, 1, &a));
     TRY(emit_operation(c, OP_MUL, operand_of_tensor(c, a), both[1], type, &result));

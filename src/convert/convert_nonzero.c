@@ -9,65 +9,65 @@
  * one symbol; the places are computed once. A number that the program takes as known is checked (convert_item.c). */
 #include "convert/convert_int.h"
 
-static insitu_status emit_count(converter *c, tensor_id flat, sym number) {
-    tensor_id count;
+static insitu_status emit_count(converter_t *c, tensor_id_t flat, sym_t number) {
+    tensor_id_t count;
     TRY(emit_cast(c, flat, DTYPE_I64, &count));
     TRY(emit_reduce(c, OP_SUM, count, 1, false, &count));
     return emit_item(c, count, number);
 }
 
 /* The places in row-major order of what isn't zero in x: i64[size dim of the node's result]. */
-static insitu_status emit_places(converter *c, tensor_id x, uint32_t dim, tensor_id *out) {
-    tensor_id flat, sorted[MAX_RESULTS];
-    const graph_value *result = graph_value_of(c->graph, c->node->results[0]);
+static insitu_status emit_places(converter_t *c, tensor_id_t x, uint32_t dim, tensor_id_t *out) {
+    tensor_id_t flat, sorted[MAX_RESULTS];
+    const graph_value_t *result = graph_value_of(c->graph, c->node->results[0]);
     if (result->kind != VALUE_TENSOR || dim >= result->type.shape.rank)
         return convert_fail(c, INSITU_FORMAT, "its result has not the rank that it gives");
-    sym number = result->type.shape.sizes[dim];
+    sym_t number = result->type.shape.sizes[dim];
     uint32_t symbol = sym_symbol_index(c->pool, number);
-    counted_mask *counted = symbol == NONE ? NULL : &c->counted[symbol];
+    counted_mask_t *counted = symbol == NONE ? NULL : &c->counted[symbol];
     if (counted && counted->places.index != NONE && counted->mask.index == x.index) {
         *out = counted->places;
         return INSITU_OK;
     }
-    shape line = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
+    shape_t line = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
     TRY(emit_cast(c, x, DTYPE_BOOL, &flat));
     TRY(emit_reshape(c, flat, &line, &flat));
     TRY(emit_count(c, flat, number));
-    layer_draft sort = draft_of(LAYER_SORT);
+    layer_draft_t sort = draft_of(LAYER_SORT);
     draft_flag(c->pool, &sort, ATTR_DESCENDING, true);
     draft_int(c->pool, &sort, ATTR_DIM, 0);
     TRY(emit_on(c, &sort, flat, sorted));
     TRY(emit_slice(c, sorted[1], 0, sym_int(c->pool, 0), number, 1, out));
-    if (counted && counted->places.index == NONE) *counted = (counted_mask){.mask = x, .places = *out};
+    if (counted && counted->places.index == NONE) *counted = (counted_mask_t){.mask = x, .places = *out};
     return INSITU_OK;
 }
 
-insitu_status emit_masked(converter *c, tensor_id x, tensor_id mask, uint32_t dim, tensor_id *out) {
-    const shape from = tensor_of(c, x)->shape, masked = tensor_of(c, mask)->shape;
+insitu_status emit_masked(converter_t *c, tensor_id_t x, tensor_id_t mask, uint32_t dim, tensor_id_t *out) {
+    const shape_t from = tensor_of(c, x)->shape, masked = tensor_of(c, mask)->shape;
     if (masked.rank == 0) return convert_unsupported(c, "a mask without dimensions");
     if (dim + masked.rank > from.rank)
         return convert_fail(c, INSITU_FORMAT, "more dimensions in the mask than in self");
     for (uint32_t i = 0; i < masked.rank; i++)
         if (!sym_same(from.sizes[dim + i], masked.sizes[i]))
             return convert_unsupported(c, "a mask whose sizes are not those of self");
-    shape shape = {.rank = from.rank - masked.rank + 1};
+    shape_t shape = {.rank = from.rank - masked.rank + 1};
     for (uint32_t i = 0; i < dim; i++) shape.sizes[i] = from.sizes[i];
     shape.sizes[dim] = shape_numel(c->pool, &masked);
     for (uint32_t i = dim + 1; i < shape.rank; i++) shape.sizes[i] = from.sizes[i + masked.rank - 1];
-    tensor_id places;
+    tensor_id_t places;
     TRY(emit_places(c, mask, dim, &places));
     TRY(emit_reshape(c, x, &shape, &x));
     return emit_index_dim(c, x, places, dim, out);
 }
 
 /* A row of positions for each element; param 1: the columns, a result each */
-insitu_status convert_nonzero(converter *c) {
-    tensor_id x, places, columns[MAX_RANK], result;
+insitu_status convert_nonzero(converter_t *c) {
+    tensor_id_t x, places, columns[MAX_RANK], result;
     TRY(take_tensor(c, schema_arg_index(c->node->schema, "self") == NONE ? "condition" : "self", &x));
-    const shape shape = tensor_of(c, x)->shape;
+    const shape_t shape = tensor_of(c, x)->shape;
     if (shape.rank == 0) return convert_unsupported(c, "a tensor without dimensions");
     TRY(emit_places(c, x, 0, &places));
-    sym inner = sym_int(c->pool, 1);
+    sym_t inner = sym_int(c->pool, 1);
     for (uint32_t i = shape.rank; i-- > 0;) {
         columns[i] = places;
         if (!is_int_constant(c, inner, 1)) TRY(emit_scalar(c, OP_DIV_FLOOR, columns[i], inner, false, &columns[i]));
@@ -83,13 +83,13 @@ insitu_status convert_nonzero(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_masked_select(converter *c) {
-    tensor_id x, mask, result;
-    shape common;
+insitu_status convert_masked_select(converter_t *c) {
+    tensor_id_t x, mask, result;
+    shape_t common;
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "mask", &mask));
     TRY(broadcast_shapes(c, &tensor_of(c, x)->shape, &tensor_of(c, mask)->shape, &common));
-    if (common.rank == 0) common = (shape){.rank = 1, .sizes = {sym_int(c->pool, 1)}};
+    if (common.rank == 0) common = (shape_t){.rank = 1, .sizes = {sym_int(c->pool, 1)}};
     TRY(emit_expand(c, x, &common, &x));
     TRY(emit_expand(c, mask, &common, &mask));
     TRY(emit_masked(c, x, mask, 0, &result));

@@ -2,10 +2,10 @@
 #include "convert/convert_int.h"
 
 /* softmax.int, _softmax, log_softmax.int, _log_softmax; param: the logarithm */
-insitu_status convert_softmax(converter *c) {
-    tensor_id x, lifted, result;
+insitu_status convert_softmax(converter_t *c) {
+    tensor_id_t x, lifted, result;
     uint32_t dim;
-    dtype type;
+    dtype_t type;
     bool widen;
     TRY(take_tensor(c, "self", &x));
     TRY(take_dim(c, "dim", -1, rank_of(c, x), &dim));
@@ -13,7 +13,7 @@ insitu_status convert_softmax(converter *c) {
     TRY(take_dtype(c, "dtype", widen ? DTYPE_F32 : dtype_of(c, x), &type));
     TRY(emit_cast(c, x, type, &x));
     TRY(emit_at_least_1d(c, x, &lifted));
-    layer_draft softmax = draft_of(LAYER_SOFTMAX);
+    layer_draft_t softmax = draft_of(LAYER_SOFTMAX);
     draft_int(c->pool, &softmax, ATTR_DIM, dim);
     draft_flag(c->pool, &softmax, ATTR_LOG, c->param != 0);
     TRY(emit_on(c, &softmax, lifted, &result));
@@ -22,16 +22,16 @@ insitu_status convert_softmax(converter *c) {
     return INSITU_OK;
 }
 
-static insitu_status emit_norm(converter *c, layer_kind kind, const tensor_id *operands, uint32_t operand_count,
-                               uint32_t count, sym eps, tensor_id *out) {
-    layer_draft norm = draft_of(kind);
+static insitu_status emit_norm(converter_t *c, layer_kind_t kind, const tensor_id_t *operands, uint32_t operand_count,
+                               uint32_t count, sym_t eps, tensor_id_t *out) {
+    layer_draft_t norm = draft_of(kind);
     draft_int(c->pool, &norm, ATTR_COUNT, count);
     draft_sym(&norm, ATTR_EPS, eps);
     return emit(c, &norm, operands, operand_count, out);
 }
 
-static insitu_status take_row_dims(converter *c, tensor_id x, uint32_t *out_count) {
-    sym sizes[MAX_RANK];
+static insitu_status take_row_dims(converter_t *c, tensor_id_t x, uint32_t *out_count) {
+    sym_t sizes[MAX_RANK];
     TRY(take_syms(c, "normalized_shape", sizes, out_count));
     if (*out_count == 0 || *out_count > rank_of(c, x)) {
         return convert_fail(c, INSITU_FORMAT, "normalized_shape has %u sizes", *out_count);
@@ -40,10 +40,10 @@ static insitu_status take_row_dims(converter *c, tensor_id x, uint32_t *out_coun
 }
 
 /* layer_norm, native_layer_norm (its first result) */
-insitu_status convert_layer_norm(converter *c) {
-    tensor_id operands[3], bias, result;
+insitu_status convert_layer_norm(converter_t *c) {
+    tensor_id_t operands[3], bias, result;
     uint32_t count;
-    sym eps;
+    sym_t eps;
     TRY(take_tensor(c, "input", &operands[0]));
     TRY(take_optional_tensor(c, "weight", &operands[1]));
     TRY(take_optional_tensor(c, "bias", &bias));
@@ -59,14 +59,14 @@ insitu_status convert_layer_norm(converter *c) {
 }
 
 /* Without an eps it is the distance from 1 to the next number of the dtype. */
-insitu_status convert_rms_norm(converter *c) {
-    tensor_id operands[2], result;
+insitu_status convert_rms_norm(converter_t *c) {
+    tensor_id_t operands[2], result;
     uint32_t count;
-    sym eps;
+    sym_t eps;
     TRY(take_tensor(c, "input", &operands[0]));
     TRY(take_optional_tensor(c, "weight", &operands[1]));
     TRY(take_row_dims(c, operands[0], &count));
-    dtype type = dtype_of(c, operands[0]);
+    dtype_t type = dtype_of(c, operands[0]);
     double gap = type == DTYPE_F64 ? 0x1p-52 : type == DTYPE_F16 ? 0x1p-10 : type == DTYPE_BF16 ? 0x1p-7 : 0x1p-23;
     TRY(take_real(c, "eps", gap, &eps));
     TRY(emit_norm(c, LAYER_RMS_NORM, operands, operands[1].index == NONE ? 1 : 2, count, eps, &result));
@@ -75,15 +75,16 @@ insitu_status convert_rms_norm(converter *c) {
 }
 
 /* A vector of one number a channel, as a tensor that broadcasts over (N, C, ...). */
-static insitu_status emit_channels(converter *c, tensor_id vector, uint32_t rank, tensor_id *out) {
-    shape shape = {.rank = rank};
+static insitu_status emit_channels(converter_t *c, tensor_id_t vector, uint32_t rank, tensor_id_t *out) {
+    shape_t shape = {.rank = rank};
     for (uint32_t i = 0; i < rank; i++) shape.sizes[i] = sym_int(c->pool, 1);
     shape.sizes[1] = shape_numel(c->pool, &tensor_of(c, vector)->shape);
     return emit_reshape(c, vector, &shape, out);
 }
 
 /* x weight + bias by channel, each optional, in x's wide dtype */
-static insitu_status emit_affine(converter *c, tensor_id x, tensor_id weight, tensor_id bias, tensor_id *out) {
+static insitu_status emit_affine(converter_t *c, tensor_id_t x, tensor_id_t weight, tensor_id_t bias,
+                                 tensor_id_t *out) {
     uint32_t rank = rank_of(c, x);
     *out = x;
     if (weight.index != NONE) {
@@ -100,14 +101,14 @@ static insitu_status emit_affine(converter *c, tensor_id x, tensor_id weight, te
 }
 
 /* (N, C, ...) as (N, groups, rest), normalised by row, then weight and bias by channel */
-static insitu_status finish_grouped_norm(converter *c, tensor_id x, sym groups, tensor_id weight, tensor_id bias,
-                                         sym eps) {
-    dtype type = dtype_of(c, x);
-    shape from = tensor_of(c, x)->shape;
+static insitu_status finish_grouped_norm(converter_t *c, tensor_id_t x, sym_t groups, tensor_id_t weight,
+                                         tensor_id_t bias, sym_t eps) {
+    dtype_t type = dtype_of(c, x);
+    shape_t from = tensor_of(c, x)->shape;
     if (from.rank < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
-    sym rest = sym_floordiv(c->pool, from.sizes[1], groups);
+    sym_t rest = sym_floordiv(c->pool, from.sizes[1], groups);
     for (uint32_t i = 2; i < from.rank; i++) rest = sym_mul(c->pool, rest, from.sizes[i]);
-    shape rows = {.rank = 3, .sizes = {from.sizes[0], groups, rest}};
+    shape_t rows = {.rank = 3, .sizes = {from.sizes[0], groups, rest}};
     TRY(emit_wide(c, x, &x));
     TRY(emit_reshape(c, x, &rows, &x));
     TRY(emit_norm(c, LAYER_LAYER_NORM, &x, 1, 1, eps, &x));
@@ -117,10 +118,10 @@ static insitu_status finish_grouped_norm(converter *c, tensor_id x, sym groups, 
 }
 
 /* group_norm, native_group_norm (its first result) */
-insitu_status convert_group_norm(converter *c) {
-    tensor_id x, weight, bias;
-    sym groups;
-    sym eps;
+insitu_status convert_group_norm(converter_t *c) {
+    tensor_id_t x, weight, bias;
+    sym_t groups;
+    sym_t eps;
     TRY(take_tensor(c, "input", &x));
     TRY(take_optional_tensor(c, "weight", &weight));
     TRY(take_optional_tensor(c, "bias", &bias));
@@ -130,8 +131,9 @@ insitu_status convert_group_norm(converter *c) {
 }
 
 /* (x - mean) weight / sqrt(var + eps) + bias as x scale + shift, as PyTorch does on CPU */
-insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, tensor_id variance, sym eps, tensor_id *out) {
-    tensor_id weight, bias, scale, shift;
+insitu_status emit_batch_norm(converter_t *c, tensor_id_t x, tensor_id_t mean, tensor_id_t variance, sym_t eps,
+                              tensor_id_t *out) {
+    tensor_id_t weight, bias, scale, shift;
     TRY(take_optional_tensor(c, "weight", &weight));
     TRY(take_optional_tensor(c, "bias", &bias));
     TRY(emit_wide(c, x, &x));
@@ -153,10 +155,10 @@ insitu_status emit_batch_norm(converter *c, tensor_id x, tensor_id mean, tensor_
 }
 
 /* batch_norm and its kin with the running statistics, whose results after the first are empty; without any by the batch's own */
-insitu_status convert_batch_norm(converter *c) {
-    tensor_id x, mean, variance, result;
+insitu_status convert_batch_norm(converter_t *c) {
+    tensor_id_t x, mean, variance, result;
     bool training;
-    sym eps;
+    sym_t eps;
     TRY(take_tensor(c, "input", &x));
     TRY(take_optional_tensor(c, "running_mean", &mean));
     TRY(take_optional_tensor(c, "running_var", &variance));
@@ -167,7 +169,7 @@ insitu_status convert_batch_norm(converter *c) {
     if (rank_of(c, x) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
     TRY(emit_batch_norm(c, x, mean, variance, eps, &result));
     TRY(finish_wide(c, result, dtype_of(c, x)));
-    shape none = {.rank = 1, .sizes = {sym_int(c->pool, 0)}};
+    shape_t none = {.rank = 1, .sizes = {sym_int(c->pool, 0)}};
     for (uint32_t i = 1; i < c->node->result_count; i++) {
         TRY(emit_fill(c, dtype_of(c, x), &none, sym_int(c->pool, 0), &result));
         set_result(c, i, result);
@@ -175,10 +177,10 @@ insitu_status convert_batch_norm(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_instance_norm(converter *c) {
-    tensor_id x, weight, bias;
+insitu_status convert_instance_norm(converter_t *c) {
+    tensor_id_t x, weight, bias;
     bool own;
-    sym eps;
+    sym_t eps;
     TRY(take_flag(c, "use_input_stats", true, &own));
     if (!own) return convert_batch_norm(c);
     if (has_arg(c, "running_mean")) return convert_unsupported(c, "in training mode");
@@ -191,14 +193,14 @@ insitu_status convert_instance_norm(converter *c) {
 }
 
 /* _weight_norm, _weight_norm_interface: v g / |v|, the norm over all dimensions but dim; dim -1: over all */
-insitu_status convert_weight_norm(converter *c) {
-    tensor_id v, g, norm, result;
+insitu_status convert_weight_norm(converter_t *c) {
+    tensor_id_t v, g, norm, result;
     int64_t dim;
     TRY(take_tensor(c, "v", &v));
     TRY(take_tensor(c, "g", &g));
     TRY(take_int(c, "dim", 0, &dim));
     uint32_t rank = rank_of(c, v), axes = rank ? (2u << (rank - 1)) - 1 : 0, kept;
-    dtype type = dtype_of(c, v);
+    dtype_t type = dtype_of(c, v);
     if (dim != -1) {
         TRY(normal_dim(c, dim, rank, &kept));
         axes &= ~(1u << kept);

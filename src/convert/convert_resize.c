@@ -5,18 +5,18 @@
 
 typedef struct axis { /* one spatial dimension */
     uint32_t dim;
-    sym in, out;
+    sym_t in, out;
     bool has_factor;
     double factor; /* given by the program */
-} axis;
+} axis_t;
 
-static const char *input_name(const converter *c) { return has_arg(c, "input") ? "input" : "self"; }
+static const char *input_name(const converter_t *c) { return has_arg(c, "input") ? "input" : "self"; }
 
 /* Sizes and factors: output_size, or floor(in * scale_factors); scales_h and scales_w go with an output_size. */
-static insitu_status take_axes(converter *c, tensor_id x, uint32_t spatial, axis *out) {
+static insitu_status take_axes(converter_t *c, tensor_id_t x, uint32_t spatial, axis_t *out) {
     static const char *const scales[3][3] = {
         {"scales"}, {"scales_h", "scales_w"}, {"scales_d", "scales_h", "scales_w"}};
-    sym sizes[MAX_RANK], factors[MAX_RANK];
+    sym_t sizes[MAX_RANK], factors[MAX_RANK];
     uint32_t size_count, factor_count;
     if (rank_of(c, x) != spatial + 2) return convert_fail(c, INSITU_FORMAT, "an input of rank %u", rank_of(c, x));
     TRY(take_syms(c, "output_size", sizes, &size_count));
@@ -26,8 +26,8 @@ static insitu_status take_axes(converter *c, tensor_id x, uint32_t spatial, axis
         return convert_fail(c, INSITU_FORMAT, "it needs %u sizes or factors", spatial);
     }
     for (uint32_t i = 0; i < spatial; i++) {
-        axis *axis = &out[i];
-        *axis = (struct axis){.dim = 2 + i, .in = size_of(c, x, 2 + i)};
+        axis_t *axis = &out[i];
+        *axis = (axis_t){.dim = 2 + i, .in = size_of(c, x, 2 + i)};
         const char *name = scales[spatial - 1][i];
         axis->has_factor = factor_count || has_arg(c, name);
         if (factor_count && !sym_constant_float(c->pool, factors[i], &axis->factor)) {
@@ -50,8 +50,8 @@ static insitu_status take_axes(converter *c, tensor_id x, uint32_t spatial, axis
 }
 
 /* Distance between the places that neighbouring outputs read. */
-static sym axis_scale(converter *c, const axis *axis, bool align) {
-    sym one = sym_int(c->pool, 1), parts[2] = {axis->in, axis->out};
+static sym_t axis_scale(converter_t *c, const axis_t *axis, bool align) {
+    sym_t one = sym_int(c->pool, 1), parts[2] = {axis->in, axis->out};
     if (align) {
         int64_t size;
         parts[0] = sym_sub(c->pool, axis->in, one);
@@ -65,24 +65,25 @@ static sym axis_scale(converter *c, const axis *axis, bool align) {
 }
 
 /* Where each output of the axis reads, as a float: i * scale, or (i + 0.5) * scale for centres. */
-static insitu_status emit_source(converter *c, const axis *axis, dtype type, bool align, bool centres, tensor_id *out) {
+static insitu_status emit_source(converter_t *c, const axis_t *axis, dtype_t type, bool align, bool centres,
+                                 tensor_id_t *out) {
     TRY(emit_iota(c, type, axis->out, sym_int(c->pool, 0), sym_int(c->pool, 1), out));
     if (centres && !align) TRY(emit_scalar_float(c, OP_ADD, *out, 0.5, false, out));
     return emit_scalar(c, OP_MUL, *out, axis_scale(c, axis, align), false, out);
 }
 
 /* The whole part, at most the last place. */
-static insitu_status emit_place(converter *c, const axis *axis, tensor_id source, tensor_id *out) {
-    sym last = sym_sub(c->pool, axis->in, sym_int(c->pool, 1));
+static insitu_status emit_place(converter_t *c, const axis_t *axis, tensor_id_t source, tensor_id_t *out) {
+    sym_t last = sym_sub(c->pool, axis->in, sym_int(c->pool, 1));
     TRY(emit_cast(c, source, DTYPE_I64, out));
     return emit_scalar(c, OP_MINIMUM, *out, last, false, out);
 }
 
 /* param: spatial dimensions, negative for the exact form */
-insitu_status convert_nearest(converter *c) {
+insitu_status convert_nearest(converter_t *c) {
     uint32_t spatial = (uint32_t)(c->param < 0 ? -c->param : c->param);
-    axis axes[3];
-    tensor_id x, place;
+    axis_t axes[3];
+    tensor_id_t x, place;
     TRY(take_tensor(c, input_name(c), &x));
     TRY(take_axes(c, x, spatial, axes));
     for (uint32_t i = 0; i < spatial; i++) {
@@ -95,17 +96,17 @@ insitu_status convert_nearest(converter *c) {
 }
 
 /* A vector along one dimension of a tensor of that rank. */
-static insitu_status emit_along(converter *c, tensor_id vector, uint32_t rank, uint32_t dim, tensor_id *out) {
-    shape shape = {.rank = rank};
+static insitu_status emit_along(converter_t *c, tensor_id_t vector, uint32_t rank, uint32_t dim, tensor_id_t *out) {
+    shape_t shape = {.rank = rank};
     for (uint32_t i = 0; i < rank; i++) shape.sizes[i] = sym_int(c->pool, 1);
     shape.sizes[dim] = size_of(c, vector, 0);
     return emit_reshape(c, vector, &shape, out);
 }
 
 /* x[place] (1 - part) + x[place + 1] part, part the fraction of the source's place */
-static insitu_status resize_axis(converter *c, const axis *axis, bool align, tensor_id x, tensor_id *out) {
-    sym last = sym_sub(c->pool, axis->in, sym_int(c->pool, 1));
-    tensor_id source, place, next, part, rest, first, second;
+static insitu_status resize_axis(converter_t *c, const axis_t *axis, bool align, tensor_id_t x, tensor_id_t *out) {
+    sym_t last = sym_sub(c->pool, axis->in, sym_int(c->pool, 1));
+    tensor_id_t source, place, next, part, rest, first, second;
     uint32_t rank = rank_of(c, x);
     TRY(emit_source(c, axis, dtype_of(c, x), align, true, &source));
     if (!align) {
@@ -129,15 +130,15 @@ static insitu_status resize_axis(converter *c, const axis *axis, bool align, ten
 }
 
 /* Along one axis. */
-typedef insitu_status resize_one(converter *c, const axis *axis, bool align, tensor_id x, tensor_id *out);
+typedef insitu_status resize_one_t(converter_t *c, const axis_t *axis, bool align, tensor_id_t x, tensor_id_t *out);
 
 /* Innermost first, as PyTorch sums. */
-static insitu_status resize_axes(converter *c, uint32_t spatial, resize_one *resize) {
-    axis axes[3];
-    tensor_id x;
+static insitu_status resize_axes(converter_t *c, uint32_t spatial, resize_one_t *resize) {
+    axis_t axes[3];
+    tensor_id_t x;
     bool align;
     TRY(take_tensor(c, input_name(c), &x));
-    dtype type = dtype_of(c, x);
+    dtype_t type = dtype_of(c, x);
     if (!dtype_is_float(type)) return convert_unsupported(c, "dtype %s", dtype_name(type));
     TRY(take_axes(c, x, spatial, axes));
     TRY(take_flag(c, "align_corners", false, &align));
@@ -147,10 +148,10 @@ static insitu_status resize_axes(converter *c, uint32_t spatial, resize_one *res
 }
 
 /* param: spatial dimensions. */
-insitu_status convert_linear_resize(converter *c) { return resize_axes(c, (uint32_t)c->param, resize_axis); }
+insitu_status convert_linear_resize(converter_t *c) { return resize_axes(c, (uint32_t)c->param, resize_axis); }
 
 /* (third x^3 + second x^2 + first x) + constant */
-static insitu_status emit_cubic(converter *c, tensor_id x, const double factors[4], tensor_id *out) {
+static insitu_status emit_cubic(converter_t *c, tensor_id_t x, const double factors[4], tensor_id_t *out) {
     TRY(emit_scalar_float(c, OP_MUL, x, factors[0], false, out));
     for (uint32_t i = 1; i < 4; i++) {
         TRY(emit_scalar_float(c, OP_ADD, *out, factors[i], false, out));
@@ -159,10 +160,10 @@ static insitu_status emit_cubic(converter *c, tensor_id x, const double factors[
     return INSITU_OK;
 }
 
-insitu_status emit_cubic_weights(converter *c, tensor_id part, tensor_id out[4]) {
+insitu_status emit_cubic_weights(converter_t *c, tensor_id_t part, tensor_id_t out[4]) {
     static const double a = -0.75, near[4] = {-0.75 + 2, -(-0.75 + 3), 0, 1};
     const double far[4] = {a, -5 * a, 8 * a, -4 * a};
-    tensor_id distance;
+    tensor_id_t distance;
     for (uint32_t i = 0; i < 4; i++) {
         if (i < 2) {
             TRY(emit_scalar_float(c, OP_ADD, part, i == 0, false, &distance));
@@ -175,9 +176,9 @@ insitu_status emit_cubic_weights(converter *c, tensor_id part, tensor_id out[4])
 }
 
 /* The four places around the source, those outside are the nearest inside, by a cubic function of their distances. */
-static insitu_status resize_cubic(converter *c, const axis *axis, bool align, tensor_id x, tensor_id *out) {
-    sym last = sym_sub(c->pool, axis->in, sym_int(c->pool, 1));
-    tensor_id source, place, part, weights[4], tap, value;
+static insitu_status resize_cubic(converter_t *c, const axis_t *axis, bool align, tensor_id_t x, tensor_id_t *out) {
+    sym_t last = sym_sub(c->pool, axis->in, sym_int(c->pool, 1));
+    tensor_id_t source, place, part, weights[4], tap, value;
     uint32_t rank = rank_of(c, x);
     TRY(emit_source(c, axis, dtype_of(c, x), align, true, &source));
     if (!align) TRY(emit_scalar_float(c, OP_SUB, source, 0.5, false, &source));
@@ -202,4 +203,4 @@ static insitu_status resize_cubic(converter *c, const axis *axis, bool align, te
     return INSITU_OK;
 }
 
-insitu_status convert_cubic_resize(converter *c) { return resize_axes(c, 2, resize_cubic); }
+insitu_status convert_cubic_resize(converter_t *c) { return resize_axes(c, 2, resize_cubic); }

@@ -2,9 +2,9 @@
 #include "convert/convert_int.h"
 
 /* -lambda <= x <= lambda ? 0 : x */
-insitu_status convert_hardshrink(converter *c) {
-    tensor_id x, low, high, result;
-    sym bound;
+insitu_status convert_hardshrink(converter_t *c) {
+    tensor_id_t x, low, high, result;
+    sym_t bound;
     TRY(take_tensor(c, "self", &x));
     TRY(take_real(c, has_arg(c, "lambd") ? "lambd" : "lambda", 0.5, &bound));
     TRY(emit_scalar(c, OP_GE, x, negative_of(c, bound), false, &low));
@@ -16,11 +16,11 @@ insitu_status convert_hardshrink(converter *c) {
 }
 
 /* x > lambda ? x - lambda : x < -lambda ? x + lambda : x 0 */
-insitu_status convert_softshrink(converter *c) {
-    tensor_id x, above, below, lowered, raised, result;
-    sym bound;
+insitu_status convert_softshrink(converter_t *c) {
+    tensor_id_t x, above, below, lowered, raised, result;
+    sym_t bound;
     TRY(take_tensor(c, "self", &x));
-    dtype type = dtype_of(c, x);
+    dtype_t type = dtype_of(c, x);
     TRY(take_real(c, has_arg(c, "lambd") ? "lambd" : "lambda", 0.5, &bound));
     TRY(emit_wide(c, x, &x));
     TRY(emit_scalar(c, OP_GT, x, bound, false, &above));

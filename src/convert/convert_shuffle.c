@@ -3,9 +3,9 @@
 #include "convert/convert_int.h"
 
 /* The dimensions from first on, as sizes says, permuted by axes (counted from first), as the last sizes say. */
-static insitu_status regroup(converter *c, tensor_id x, uint32_t first, const shape *split, const uint32_t *axes,
-                             const shape *joined, tensor_id *out) {
-    shape parts = {.rank = first + split->rank}, whole = {.rank = first + joined->rank};
+static insitu_status regroup(converter_t *c, tensor_id_t x, uint32_t first, const shape_t *split, const uint32_t *axes,
+                             const shape_t *joined, tensor_id_t *out) {
+    shape_t parts = {.rank = first + split->rank}, whole = {.rank = first + joined->rank};
     uint32_t order[MAX_RANK];
     if (parts.rank > MAX_RANK) return convert_unsupported(c, "rank over %d", MAX_RANK);
     for (uint32_t i = 0; i < first; i++) {
@@ -23,25 +23,25 @@ static insitu_status regroup(converter *c, tensor_id x, uint32_t first, const sh
 }
 
 /* pixel_shuffle: (C r r, H, W) to (C, H r, W r); pixel_unshuffle (param 1): back */
-insitu_status convert_pixel_shuffle(converter *c) {
-    tensor_id x, result;
-    sym r;
+insitu_status convert_pixel_shuffle(converter_t *c) {
+    tensor_id_t x, result;
+    sym_t r;
     TRY(take_tensor(c, "self", &x));
     TRY(take_sym(c, c->param ? "downscale_factor" : "upscale_factor", &r));
     uint32_t rank = rank_of(c, x);
     if (rank < 3) return convert_fail(c, INSITU_FORMAT, "a tensor of rank %u", rank);
-    sym channels = size_of(c, x, rank - 3), height = size_of(c, x, rank - 2), width = size_of(c, x, rank - 1);
-    sym square = sym_mul(c->pool, r, r);
+    sym_t channels = size_of(c, x, rank - 3), height = size_of(c, x, rank - 2), width = size_of(c, x, rank - 1);
+    sym_t square = sym_mul(c->pool, r, r);
     if (c->param) {
         height = sym_floordiv(c->pool, height, r);
         width = sym_floordiv(c->pool, width, r);
-        shape split = {.rank = 5, .sizes = {channels, height, r, width, r}};
-        shape joined = {.rank = 3, .sizes = {sym_mul(c->pool, channels, square), height, width}};
+        shape_t split = {.rank = 5, .sizes = {channels, height, r, width, r}};
+        shape_t joined = {.rank = 3, .sizes = {sym_mul(c->pool, channels, square), height, width}};
         TRY(regroup(c, x, rank - 3, &split, (uint32_t[]){0, 2, 4, 1, 3}, &joined, &result));
     } else {
         channels = sym_floordiv(c->pool, channels, square);
-        shape split = {.rank = 5, .sizes = {channels, r, r, height, width}};
-        shape joined = {.rank = 3, .sizes = {channels, sym_mul(c->pool, height, r), sym_mul(c->pool, width, r)}};
+        shape_t split = {.rank = 5, .sizes = {channels, r, r, height, width}};
+        shape_t joined = {.rank = 3, .sizes = {channels, sym_mul(c->pool, height, r), sym_mul(c->pool, width, r)}};
         TRY(regroup(c, x, rank - 3, &split, (uint32_t[]){0, 3, 1, 4, 2}, &joined, &result));
     }
     set_only_result(c, result);
@@ -49,15 +49,15 @@ insitu_status convert_pixel_shuffle(converter *c) {
 }
 
 /* (N, groups n, ...) to (N, n groups, ...) */
-insitu_status convert_channel_shuffle(converter *c) {
-    tensor_id x, result;
-    sym groups;
+insitu_status convert_channel_shuffle(converter_t *c) {
+    tensor_id_t x, result;
+    sym_t groups;
     TRY(take_tensor(c, "self", &x));
     TRY(take_sym(c, "groups", &groups));
-    const shape from = tensor_of(c, x)->shape;
+    const shape_t from = tensor_of(c, x)->shape;
     if (from.rank < 3) return convert_fail(c, INSITU_FORMAT, "a tensor of rank %u", from.rank);
-    shape split = {.rank = from.rank, .sizes = {groups, sym_floordiv(c->pool, from.sizes[1], groups)}};
-    shape joined = {.rank = from.rank - 1};
+    shape_t split = {.rank = from.rank, .sizes = {groups, sym_floordiv(c->pool, from.sizes[1], groups)}};
+    shape_t joined = {.rank = from.rank - 1};
     uint32_t axes[MAX_RANK] = {1, 0};
     for (uint32_t i = 2; i < from.rank; i++) {
         split.sizes[i] = from.sizes[i];
@@ -71,9 +71,9 @@ insitu_status convert_channel_shuffle(converter *c) {
 
 typedef struct window { /* of height and width */
     int64_t kernel[2], dilation[2], padding[2], stride[2];
-} window;
+} window_t;
 
-static insitu_status take_window(converter *c, window *out) {
+static insitu_status take_window(converter_t *c, window_t *out) {
     static const char *const names[] = {"kernel_size", "dilation", "padding", "stride"};
     int64_t *const lists[] = {out->kernel, out->dilation, out->padding, out->stride};
     for (uint32_t i = 0; i < 4; i++) {
@@ -91,9 +91,9 @@ static insitu_status take_window(converter *c, window *out) {
 }
 
 /* The windows along a dimension as a new last dimension. */
-static insitu_status emit_windows(converter *c, tensor_id x, const window *at, uint32_t k, tensor_id *out) {
+static insitu_status emit_windows(converter_t *c, tensor_id_t x, const window_t *at, uint32_t k, tensor_id_t *out) {
     int64_t reach = (at->kernel[k] - 1) * at->dilation[k] + 1;
-    layer_draft unfold = draft_of(LAYER_UNFOLD);
+    layer_draft_t unfold = draft_of(LAYER_UNFOLD);
     draft_int(c->pool, &unfold, ATTR_DIM, 2 + k);
     draft_int(c->pool, &unfold, ATTR_SIZE, reach);
     draft_int(c->pool, &unfold, ATTR_STEP, at->stride[k]);
@@ -103,10 +103,10 @@ static insitu_status emit_windows(converter *c, tensor_id x, const window *at, u
 }
 
 /* im2col: (N, C, H, W) to (N, C kh kw, windows), or without N */
-insitu_status convert_im2col(converter *c) {
-    tensor_id x;
-    window at;
-    sym zero = sym_int(c->pool, 0), before[4] = {zero, zero};
+insitu_status convert_im2col(converter_t *c) {
+    tensor_id_t x;
+    window_t at;
+    sym_t zero = sym_int(c->pool, 0), before[4] = {zero, zero};
     TRY(take_tensor(c, "self", &x));
     TRY(take_window(c, &at));
     bool single = rank_of(c, x) == 3;
@@ -114,7 +114,7 @@ insitu_status convert_im2col(converter *c) {
     if (rank_of(c, x) != 4) return convert_fail(c, INSITU_FORMAT, "a tensor of rank %u", rank_of(c, x));
     for (uint32_t k = 0; k < 2; k++) before[2 + k] = sym_int(c->pool, at.padding[k]);
     if (at.padding[0] || at.padding[1]) {
-        layer_draft pad = draft_of(LAYER_PAD);
+        layer_draft_t pad = draft_of(LAYER_PAD);
         draft_list(&pad, ATTR_BEFORE, before, 4);
         draft_list(&pad, ATTR_AFTER, before, 4);
         draft_op(&pad, OP_CONSTANT_PAD);
@@ -122,9 +122,9 @@ insitu_status convert_im2col(converter *c) {
         TRY(emit_on(c, &pad, x, &x));
     }
     for (uint32_t k = 0; k < 2; k++) TRY(emit_windows(c, x, &at, k, &x));
-    const shape parts = tensor_of(c, x)->shape; /* N, C, rows, columns, kh, kw */
-    sym rows = sym_mul(c->pool, parts.sizes[1], sym_mul(c->pool, parts.sizes[4], parts.sizes[5]));
-    shape joined = {.rank = 3, .sizes = {parts.sizes[0], rows, sym_mul(c->pool, parts.sizes[2], parts.sizes[3])}};
+    const shape_t parts = tensor_of(c, x)->shape; /* N, C, rows, columns, kh, kw */
+    sym_t rows = sym_mul(c->pool, parts.sizes[1], sym_mul(c->pool, parts.sizes[4], parts.sizes[5]));
+    shape_t joined = {.rank = 3, .sizes = {parts.sizes[0], rows, sym_mul(c->pool, parts.sizes[2], parts.sizes[3])}};
     TRY(emit_permute(c, x, (uint32_t[]){0, 1, 4, 5, 2, 3}, &x));
     TRY(emit_reshape(c, x, &joined, &x));
     if (single) TRY(emit_squeeze(c, x, 0, &x));
@@ -133,13 +133,13 @@ insitu_status convert_im2col(converter *c) {
 }
 
 /* Adds what one place of the kernel holds of all windows (N, C, rows, columns). */
-static insitu_status add_place(converter *c, tensor_id *image, tensor_id values, const window *at, int64_t i,
+static insitu_status add_place(converter_t *c, tensor_id_t *image, tensor_id_t values, const window_t *at, int64_t i,
                                int64_t j) {
-    tensor_id lines, cells;
-    sym start[2], end[2];
+    tensor_id_t lines, cells;
+    sym_t start[2], end[2];
     const int64_t place[2] = {i * at->dilation[0], j * at->dilation[1]};
     for (uint32_t k = 0; k < 2; k++) {
-        sym steps = sym_sub(c->pool, size_of(c, values, 2 + k), sym_int(c->pool, 1));
+        sym_t steps = sym_sub(c->pool, size_of(c, values, 2 + k), sym_int(c->pool, 1));
         start[k] = sym_int(c->pool, place[k]);
         end[k] =
             sym_add(c->pool, sym_mul(c->pool, steps, sym_int(c->pool, at->stride[k])), sym_int(c->pool, place[k] + 1));
@@ -152,42 +152,43 @@ static insitu_status add_place(converter *c, tensor_id *image, tensor_id values,
 }
 
 /* Windows of that dimension. */
-static sym window_count(converter *c, const window *at, sym size, uint32_t k) {
+static sym_t window_count(converter_t *c, const window_t *at, sym_t size, uint32_t k) {
     int64_t reach = (at->kernel[k] - 1) * at->dilation[k] + 1;
-    sym room = sym_add(c->pool, size, sym_int(c->pool, 2 * at->padding[k] - reach));
+    sym_t room = sym_add(c->pool, size, sym_int(c->pool, 2 * at->padding[k] - reach));
     return sym_add(c->pool, sym_floordiv(c->pool, room, sym_int(c->pool, at->stride[k])), sym_int(c->pool, 1));
 }
 
-static insitu_status emit_image(converter *c, tensor_id x, const window *at, const sym *sizes, tensor_id *out) {
-    sym area = sym_int(c->pool, at->kernel[0] * at->kernel[1]), zero = sym_int(c->pool, 0);
-    sym channels = sym_floordiv(c->pool, size_of(c, x, 1), area);
-    shape parts = {.rank = 5,
-                   .sizes = {size_of(c, x, 0), channels, area, window_count(c, at, sizes[0], 0),
-                             window_count(c, at, sizes[1], 1)}};
-    shape padded = {.rank = 4, .sizes = {parts.sizes[0], channels}};
+static insitu_status emit_image(converter_t *c, tensor_id_t x, const window_t *at, const sym_t *sizes,
+                                tensor_id_t *out) {
+    sym_t area = sym_int(c->pool, at->kernel[0] * at->kernel[1]), zero = sym_int(c->pool, 0);
+    sym_t channels = sym_floordiv(c->pool, size_of(c, x, 1), area);
+    shape_t parts = {.rank = 5,
+                     .sizes = {size_of(c, x, 0), channels, area, window_count(c, at, sizes[0], 0),
+                               window_count(c, at, sizes[1], 1)}};
+    shape_t padded = {.rank = 4, .sizes = {parts.sizes[0], channels}};
     for (uint32_t k = 0; k < 2; k++)
         padded.sizes[2 + k] = sym_add(c->pool, sizes[k], sym_int(c->pool, 2 * at->padding[k]));
     TRY(emit_reshape(c, x, &parts, &x));
     TRY(emit_fill(c, dtype_of(c, x), &padded, zero, out));
     for (int64_t place = 0; place < at->kernel[0] * at->kernel[1]; place++) {
-        tensor_id values;
+        tensor_id_t values;
         TRY(emit_slice(c, x, 2, sym_int(c->pool, place), sym_int(c->pool, place + 1), 1, &values));
         TRY(emit_squeeze(c, values, 2, &values));
         TRY(add_place(c, out, values, at, place / at->kernel[1], place % at->kernel[1]));
     }
     for (uint32_t k = 0; k < 2; k++) {
-        sym start = sym_int(c->pool, at->padding[k]);
+        sym_t start = sym_int(c->pool, at->padding[k]);
         TRY(emit_slice(c, *out, 2 + k, start, sym_add(c->pool, start, sizes[k]), 1, out));
     }
     return INSITU_OK;
 }
 
 /* col2im: (N, C kh kw, windows) to (N, C, H, W), what windows share added up */
-insitu_status convert_col2im(converter *c) {
+insitu_status convert_col2im(converter_t *c) {
     enum { MOST_PLACES = 1024 }; /* each is a few layers */
-    tensor_id x, result;
-    window at;
-    sym sizes[MAX_RANK];
+    tensor_id_t x, result;
+    window_t at;
+    sym_t sizes[MAX_RANK];
     uint32_t count;
     TRY(take_tensor(c, "self", &x));
     TRY(take_window(c, &at));

@@ -2,12 +2,12 @@
  * one), constants, buffers, results and write-backs. */
 #include "convert/convert_int.h"
 
-static insitu_status copy_string(converter *c, const char *string, const char **out) {
+static insitu_status copy_string(converter_t *c, const char *string, const char **out) {
     return arena_string(&c->network->arena, string, strlen(string), out);
 }
 
-static insitu_status add_user_number(converter *c, network_input *row, sym value, bool is_constant) {
-    sym_kind kind = sym_kind_of(c->pool, value);
+static insitu_status add_user_number(converter_t *c, network_input_t *row, sym_t value, bool is_constant) {
+    sym_kind_t kind = sym_kind_of(c->pool, value);
     row->is_scalar = true;
     row->is_constant = is_constant;
     row->value = value;
@@ -15,8 +15,8 @@ static insitu_status add_user_number(converter *c, network_input *row, sym value
     return INSITU_OK;
 }
 
-static insitu_status add_user_input(converter *c, const graph_input *input, uint32_t index) {
-    network_input *row = &c->network->inputs[index];
+static insitu_status add_user_input(converter_t *c, const graph_input_t *input, uint32_t index) {
+    network_input_t *row = &c->network->inputs[index];
     TRY(copy_string(c, input->name, &row->name));
     if (input->value.index == NONE) {
         int64_t constant;
@@ -29,7 +29,7 @@ static insitu_status add_user_input(converter *c, const graph_input *input, uint
                      sym_constant_float(c->pool, input->constant.sym, &number);
         return add_user_number(c, row, input->constant.sym, known);
     }
-    const graph_value *value = graph_value_of(c->graph, input->value);
+    const graph_value_t *value = graph_value_of(c->graph, input->value);
     if (value->kind == VALUE_SYM) {
         double number;
         return add_user_number(c, row, value->expr, sym_constant_float(c->pool, value->expr, &number));
@@ -47,15 +47,15 @@ static insitu_status add_user_input(converter *c, const graph_input *input, uint
 }
 
 /* Rows by user index. */
-static insitu_status add_user_inputs(converter *c) {
+static insitu_status add_user_inputs(converter_t *c) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->graph->input_count; i++) count += c->graph->inputs[i].kind == INPUT_USER;
     for (uint32_t i = 0; i < count; i++) {
-        network_input *row;
+        network_input_t *row;
         TRY(network_add_input(c->network, &row));
     }
     for (uint32_t i = 0; i < c->graph->input_count; i++) {
-        const graph_input *input = &c->graph->inputs[i];
+        const graph_input_t *input = &c->graph->inputs[i];
         c->inputs[i] = NONE;
         if (input->kind != INPUT_USER) continue;
         if (input->user_index < 0 || (uint32_t)input->user_index >= count) {
@@ -68,39 +68,39 @@ static insitu_status add_user_inputs(converter *c) {
     return INSITU_OK;
 }
 
-static const graph_weight *weight_of(const converter *c, const graph_input *input) {
+static const graph_weight_t *weight_of(const converter_t *c, const graph_input_t *input) {
     return input->kind == INPUT_USER ? NULL : &c->graph->weights[input->weight];
 }
 
-static bool is_written(const converter *c, uint32_t input) {
+static bool is_written(const converter_t *c, uint32_t input) {
     for (uint32_t i = 0; i < c->graph->output_count; i++) {
         if (c->graph->outputs[i].kind == RESULT_MUTATION && c->graph->outputs[i].target == input) return true;
     }
     return false;
 }
 
-static bool share_record(const graph_weight *a, const graph_weight *b) {
+static bool share_record(const graph_weight_t *a, const graph_weight_t *b) {
     return a->record != NONE && a->record == b->record;
 }
 
 /* The written input whose storage this one shares: itself first; NONE. */
-static uint32_t writer_of(const converter *c, uint32_t input, const bitset *written) {
+static uint32_t writer_of(const converter_t *c, uint32_t input, const bitset_t *written) {
     if (bitset_has(written, input)) return input;
-    const graph_weight *weight = weight_of(c, &c->graph->inputs[input]);
+    const graph_weight_t *weight = weight_of(c, &c->graph->inputs[input]);
     for (uint32_t i = 0; i < c->graph->input_count; i++) {
-        const graph_weight *other = weight_of(c, &c->graph->inputs[i]);
+        const graph_weight_t *other = weight_of(c, &c->graph->inputs[i]);
         if (other && bitset_has(written, i) && share_record(weight, other)) return i;
     }
     return NONE;
 }
 
-static insitu_status add_stored_tensor(converter *c, const graph_input *input, tensor_role role, uint32_t index,
-                                       tensor_id *out_tensor) {
-    const tensor_type *type = &weight_of(c, input)->type;
+static insitu_status add_stored_tensor(converter_t *c, const graph_input_t *input, tensor_role_t role, uint32_t index,
+                                       tensor_id_t *out_tensor) {
+    const tensor_type_t *type = &weight_of(c, input)->type;
     if (input->value.index == NONE) {
         FAIL(c->diag, INSITU_FORMAT, "'%s' is stored and has no value in the graph", input->fqn);
     }
-    const graph_value *value = graph_value_of(c->graph, input->value);
+    const graph_value_t *value = graph_value_of(c->graph, input->value);
     if (value->kind != VALUE_TENSOR || value->type.dtype != type->dtype ||
         shape_equal(c->pool, &value->type.shape, &type->shape) == TRUTH_FALSE) {
         FAIL(c->diag, INSITU_FORMAT, "'%s' is stored with another type than the graph has", input->fqn);
@@ -111,10 +111,10 @@ static insitu_status add_stored_tensor(converter *c, const graph_input *input, t
     return INSITU_OK;
 }
 
-static insitu_status add_state(converter *c, uint32_t input_index) {
-    const graph_input *input = &c->graph->inputs[input_index];
-    const graph_weight *weight = weight_of(c, input);
-    network_state *state;
+static insitu_status add_state(converter_t *c, uint32_t input_index) {
+    const graph_input_t *input = &c->graph->inputs[input_index];
+    const graph_weight_t *weight = weight_of(c, input);
+    network_state_t *state;
     TRY(network_add_state(c->network, &state));
     uint32_t index = c->network->state_count - 1;
     TRY(copy_string(c, input->fqn, &state->name));
@@ -126,9 +126,9 @@ static insitu_status add_state(converter *c, uint32_t input_index) {
     return INSITU_OK;
 }
 
-static insitu_status add_constant(converter *c, const graph_input *input) {
-    const graph_weight *weight = weight_of(c, input);
-    network_constant *constant;
+static insitu_status add_constant(converter_t *c, const graph_input_t *input) {
+    const graph_weight_t *weight = weight_of(c, input);
+    network_constant_t *constant;
     TRY(network_add_constant(c->network, &constant));
     constant->record = weight->record;
     constant->offset = weight->type.offset;
@@ -137,9 +137,9 @@ static insitu_status add_constant(converter *c, const graph_input *input) {
 }
 
 /* A buffer that is no state keeps its name beside the constant: it is part of what the module holds after a call. */
-static insitu_status add_buffer(converter *c, const graph_input *input) {
-    const graph_weight *weight = weight_of(c, input);
-    network_buffer *buffer;
+static insitu_status add_buffer(converter_t *c, const graph_input_t *input) {
+    const graph_weight_t *weight = weight_of(c, input);
+    network_buffer_t *buffer;
     TRY(network_add_buffer(c->network, &buffer));
     buffer->record = weight->record;
     buffer->type = weight->type;
@@ -148,8 +148,8 @@ static insitu_status add_buffer(converter *c, const graph_input *input) {
 
 /* Names of one storage: views without a common element are apart; of one view, reads go through the name that is written, which
  * must be one. */
-static insitu_status share_state(converter *c, uint32_t input, uint32_t writer, const bitset *written) {
-    const graph_input *alias = &c->graph->inputs[input], *source = &c->graph->inputs[writer];
+static insitu_status share_state(converter_t *c, uint32_t input, uint32_t writer, const bitset_t *written) {
+    const graph_input_t *alias = &c->graph->inputs[input], *source = &c->graph->inputs[writer];
     if (!types_meet(c->pool, &weight_of(c, alias)->type, &weight_of(c, source)->type)) return INSITU_OK;
     if (!type_same(&weight_of(c, alias)->type, &weight_of(c, source)->type)) {
         FAIL(c->diag, INSITU_UNSUPPORTED,
@@ -163,15 +163,15 @@ static insitu_status share_state(converter *c, uint32_t input, uint32_t writer, 
     return INSITU_OK;
 }
 
-static insitu_status add_stored(converter *c) {
-    arena *arena = &c->scratch;
-    bitset written;
+static insitu_status add_stored(converter_t *c) {
+    arena_t *arena = &c->scratch;
+    bitset_t written;
     TRY(bitset_create(arena, c->graph->input_count, &written));
     for (uint32_t i = 0; i < c->graph->input_count; i++) {
         if (is_written(c, i)) bitset_add(&written, i);
     }
     for (uint32_t i = 0; i < c->graph->input_count; i++) {
-        const graph_input *input = &c->graph->inputs[i];
+        const graph_input_t *input = &c->graph->inputs[i];
         c->states[i] = NONE;
         if (input->kind == INPUT_USER) continue;
         if (input->weight >= c->graph->weight_count) {
@@ -179,7 +179,7 @@ static insitu_status add_stored(converter *c) {
         }
     }
     for (uint32_t i = 0; i < c->graph->input_count; i++) {
-        const graph_input *input = &c->graph->inputs[i];
+        const graph_input_t *input = &c->graph->inputs[i];
         if (input->kind == INPUT_USER) continue;
         if (writer_of(c, i, &written) == NONE) {
             TRY(add_constant(c, input));
@@ -201,9 +201,9 @@ static insitu_status add_stored(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_inputs(converter *c) {
+insitu_status convert_inputs(converter_t *c) {
     for (uint32_t i = 0; i < c->graph->record_count; i++) {
-        weight_record *record;
+        weight_record_t *record;
         TRY(network_add_record(c->network, &record));
         *record = c->graph->records[i];
         TRY(copy_string(c, c->graph->records[i].name, &record->name));
@@ -216,26 +216,26 @@ insitu_status convert_inputs(converter *c) {
     return INSITU_OK;
 }
 
-static insitu_status result_tensor(converter *c, const graph_arg *arg, tensor_id *out) {
-    const graph_value *value = graph_value_of(c->graph, arg->value);
+static insitu_status result_tensor(converter_t *c, const graph_arg_t *arg, tensor_id_t *out) {
+    const graph_value_t *value = graph_value_of(c->graph, arg->value);
     *out = c->tensors[arg->value.index];
     if (out->index != NONE || value->kind != VALUE_TENSOR) return INSITU_OK;
     FAIL(c->diag, INSITU_UNSUPPORTED, "the program returns '%s', a result that is not computed", value->name);
 }
 
 /* A node stands for the write-back in names and sentences. */
-static insitu_status write_back(converter *c, const graph_output *output) {
-    const graph_input *target = &c->graph->inputs[output->target];
+static insitu_status write_back(converter_t *c, const graph_output_t *output) {
+    const graph_input_t *target = &c->graph->inputs[output->target];
     if (output->arg.kind != ARG_VALUE) {
         FAIL(c->diag, INSITU_UNSUPPORTED, "the new value of '%s' is not a tensor", target->name);
     }
-    tensor_id next;
+    tensor_id_t next;
     TRY(result_tensor(c, &output->arg, &next));
-    tensor_id old = target->value.index == NONE ? NO_TENSOR : c->tensors[target->value.index];
+    tensor_id_t old = target->value.index == NONE ? NO_TENSOR : c->tensors[target->value.index];
     if (next.index == NONE || old.index == NONE) {
         FAIL(c->diag, INSITU_FORMAT, "'%s' is written and is not a tensor", target->name);
     }
-    graph_node node = {.target = "write", .name = target->name, .source = ""};
+    graph_node_t node = {.target = "write", .name = target->name, .source = ""};
     c->node = &node;
     TRY(emit_cast(c, next, dtype_of(c, old), &next));
     TRY(emit_expand(c, next, &tensor_of(c, old)->shape, &next));
@@ -243,14 +243,14 @@ static insitu_status write_back(converter *c, const graph_output *output) {
         c->network->states[c->states[output->target]].next = next;
         return INSITU_OK;
     }
-    network_mutation *mutation;
+    network_mutation_t *mutation;
     TRY(network_add_mutation(c->network, &mutation));
     mutation->input = c->inputs[output->target];
     mutation->next = next;
     return INSITU_OK;
 }
 
-static tensor_id new_value(const converter *c, uint32_t input) {
+static tensor_id_t new_value(const converter_t *c, uint32_t input) {
     if (c->states[input] != NONE) return c->network->states[c->states[input]].next;
     for (uint32_t i = 0; i < c->network->mutation_count; i++) {
         if (c->network->mutations[i].input == c->inputs[input]) return c->network->mutations[i].next;
@@ -260,10 +260,10 @@ static tensor_id new_value(const converter *c, uint32_t input) {
 
 /* A node that is a result and a tensor's new value is, as a result, that tensor: of its dtype and shape, which may differ
  * from the node's. Of several tensors, the last one. */
-static tensor_id written_as(const converter *c, const graph_arg *result) {
-    tensor_id tensor = NO_TENSOR;
+static tensor_id_t written_as(const converter_t *c, const graph_arg_t *result) {
+    tensor_id_t tensor = NO_TENSOR;
     for (uint32_t i = 0; i < c->graph->output_count; i++) {
-        const graph_output *output = &c->graph->outputs[i];
+        const graph_output_t *output = &c->graph->outputs[i];
         bool same = output->kind == RESULT_MUTATION && output->arg.kind == ARG_VALUE &&
                     output->arg.value.index == result->value.index;
         if (same) tensor = new_value(c, output->target);
@@ -271,18 +271,18 @@ static tensor_id written_as(const converter *c, const graph_arg *result) {
     return tensor;
 }
 
-static insitu_status add_result(converter *c, const graph_output *output, uint32_t count) {
+static insitu_status add_result(converter_t *c, const graph_output_t *output, uint32_t count) {
     if (output->user_index < 0 || (uint32_t)output->user_index >= count) {
         FAIL(c->diag, INSITU_FORMAT, "a result has position %d of %u", (int)output->user_index, count);
     }
-    network_output *row = &c->network->outputs[output->user_index];
+    network_output_t *row = &c->network->outputs[output->user_index];
     if (output->name) TRY(copy_string(c, output->name, &row->name));
     if (output->arg.kind == ARG_SYM) {
         row->kind = OUTPUT_NUMBER;
         row->value = output->arg.sym;
     }
     if (output->arg.kind != ARG_VALUE) return INSITU_OK;
-    const graph_value *value = graph_value_of(c->graph, output->arg.value);
+    const graph_value_t *value = graph_value_of(c->graph, output->arg.value);
     if (value->kind == VALUE_SYM) {
         row->kind = OUTPUT_NUMBER;
         row->value = value->expr;
@@ -294,11 +294,11 @@ static insitu_status add_result(converter *c, const graph_output *output, uint32
     return INSITU_OK;
 }
 
-insitu_status convert_outputs(converter *c) {
+insitu_status convert_outputs(converter_t *c) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->graph->output_count; i++) count += c->graph->outputs[i].kind == RESULT_USER;
     for (uint32_t i = 0; i < count; i++) {
-        network_output *row;
+        network_output_t *row;
         TRY(network_add_output(c->network, &row));
         TRY(arena_printf(&c->network->arena, &row->name, "output.%u", i));
     }

@@ -5,11 +5,11 @@
 #include <math.h>
 
 /* True where the sign bit is set: of -0 and of NaN too. */
-static insitu_status emit_sign_bit(converter *c, tensor_id x, tensor_id *out) {
-    dtype type = dtype_of(c, x);
+static insitu_status emit_sign_bit(converter_t *c, tensor_id_t x, tensor_id_t *out) {
+    dtype_t type = dtype_of(c, x);
     *out = x;
     if (dtype_is_float(type)) {
-        layer_draft bits = draft_of(LAYER_BITCAST);
+        layer_draft_t bits = draft_of(LAYER_BITCAST);
         uint32_t size = dtype_size(type);
         draft_dtype(&bits, size == 2 ? DTYPE_I16 : size == 4 ? DTYPE_I32 : DTYPE_I64);
         if (rank_of(c, x) == 0) {
@@ -24,8 +24,8 @@ static insitu_status emit_sign_bit(converter *c, tensor_id x, tensor_id *out) {
     return emit_scalar(c, OP_LT, *out, sym_int(c->pool, 0), false, out);
 }
 
-insitu_status convert_signbit(converter *c) {
-    tensor_id x, result;
+insitu_status convert_signbit(converter_t *c) {
+    tensor_id_t x, result;
     TRY(take_tensor(c, "self", &x));
     TRY(emit_sign_bit(c, x, &result));
     set_only_result(c, result);
@@ -33,11 +33,11 @@ insitu_status convert_signbit(converter *c) {
 }
 
 /* |self| with the sign of other */
-insitu_status convert_copysign(converter *c) {
-    operand both[2];
-    dtype type;
-    tensor_id size, sign, negative, result;
-    shape shape;
+insitu_status convert_copysign(converter_t *c) {
+    operand_t both[2];
+    dtype_t type;
+    tensor_id_t size, sign, negative, result;
+    shape_t shape;
     TRY(take_operand(c, "self", &both[0]));
     TRY(take_operand(c, "other", &both[1]));
     TRY(promote(c, both, 2, &type));
@@ -55,8 +55,8 @@ insitu_status convert_copysign(converter *c) {
 }
 
 /* isposinf (param 0), isneginf (param 1) */
-insitu_status convert_one_infinity(converter *c) {
-    tensor_id x, result;
+insitu_status convert_one_infinity(converter_t *c) {
+    tensor_id_t x, result;
     TRY(take_tensor(c, "self", &x));
     if (dtype_is_integral(dtype_of(c, x))) {
         TRY(emit_fill(c, DTYPE_BOOL, &tensor_of(c, x)->shape, sym_bool(c->pool, false), &result));
@@ -67,17 +67,17 @@ insitu_status convert_one_infinity(converter *c) {
     return INSITU_OK;
 }
 
-static double largest_of(dtype type) {
+static double largest_of(dtype_t type) {
     if (type == DTYPE_F64) return DBL_MAX;
     return type == DTYPE_F16 ? 65504.0 : type == DTYPE_BF16 ? ldexp(255.0, 120) : (double)FLT_MAX;
 }
 
 /* NaN to a number, 0 unless given; infinities to numbers, the largest of the dtype unless given */
-insitu_status convert_nan_to_num(converter *c) {
-    tensor_id x, place, result;
-    sym nan, high, low;
+insitu_status convert_nan_to_num(converter_t *c) {
+    tensor_id_t x, place, result;
+    sym_t nan, high, low;
     TRY(take_tensor(c, "self", &x));
-    dtype type = dtype_of(c, x);
+    dtype_t type = dtype_of(c, x);
     if (dtype_is_integral(type)) return convert_clone(c);
     TRY(take_real(c, "nan", 0, &nan));
     TRY(take_real(c, "posinf", largest_of(type), &high));
@@ -93,13 +93,13 @@ insitu_status convert_nan_to_num(converter *c) {
 }
 
 /* 0 below zero, 1 above it, values at it */
-insitu_status convert_heaviside(converter *c) {
-    tensor_id x, values, above, zero, result;
+insitu_status convert_heaviside(converter_t *c) {
+    tensor_id_t x, values, above, zero, result;
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "values", &values));
     if (dtype_of(c, x) != dtype_of(c, values)) return convert_unsupported(c, "operands of two dtypes");
-    sym none = sym_int(c->pool, 0);
-    dtype type = dtype_of(c, x);
+    sym_t none = sym_int(c->pool, 0);
+    dtype_t type = dtype_of(c, x);
     if (type == DTYPE_BOOL) TRY(emit_cast(c, x, DTYPE_U8, &x));
     TRY(emit_scalar(c, OP_GT, x, none, false, &above));
     TRY(emit_scalar(c, OP_EQ, x, none, false, &zero));

@@ -2,29 +2,29 @@
 #include "convert/convert_int.h"
 
 /* v < 0 ? v + size : v */
-static sym from_end(converter *c, sym value, sym size) {
-    sym negative = sym_compare(c->pool, SYM_LT, value, sym_int(c->pool, 0));
-    truth known = sym_truth(c->pool, negative);
+static sym_t from_end(converter_t *c, sym_t value, sym_t size) {
+    sym_t negative = sym_compare(c->pool, SYM_LT, value, sym_int(c->pool, 0));
+    truth_t known = sym_truth(c->pool, negative);
     if (known == TRUTH_FALSE) return value;
-    sym wrapped = sym_add(c->pool, value, size);
+    sym_t wrapped = sym_add(c->pool, value, size);
     if (known == TRUTH_TRUE) return wrapped;
-    sym choice[3] = {negative, wrapped, value};
+    sym_t choice[3] = {negative, wrapped, value};
     return sym_make(c->pool, SYM_WHERE, choice, 3);
 }
 
 /* max(low, min(value, high)), without the parts that are decided. */
-static sym clamped(converter *c, sym value, sym low, sym high) {
+static sym_t clamped(converter_t *c, sym_t value, sym_t low, sym_t high) {
     if (sym_is_le(c->pool, high, value) == TRUTH_TRUE) return high;
     if (sym_is_le(c->pool, value, high) != TRUTH_TRUE) value = sym_min(c->pool, value, high);
     return sym_is_le(c->pool, low, value) == TRUTH_TRUE ? value : sym_max(c->pool, low, value);
 }
 
-void clamp_slice(converter *c, sym size, sym *start, sym *end) {
+void clamp_slice(converter_t *c, sym_t size, sym_t *start, sym_t *end) {
     *start = clamped(c, from_end(c, *start, size), sym_int(c->pool, 0), size);
     *end = clamped(c, from_end(c, *end, size), *start, size);
 }
 
-insitu_status take_slice(converter *c, tensor_id x, uint32_t *out_dim, sym *out_start, sym *out_end,
+insitu_status take_slice(converter_t *c, tensor_id_t x, uint32_t *out_dim, sym_t *out_start, sym_t *out_end,
                          int64_t *out_step) {
     TRY(take_dim(c, "dim", 0, rank_of(c, x), out_dim));
     if (rank_of(c, x) == 0) return convert_fail(c, INSITU_FORMAT, "a slice of a tensor without dimensions");
@@ -36,31 +36,31 @@ insitu_status take_slice(converter *c, tensor_id x, uint32_t *out_dim, sym *out_
     return INSITU_OK;
 }
 
-insitu_status take_asked_rows(converter *c, tensor_id x, uint32_t dim, int64_t step, sym *out_exist) {
-    sym_pool *pool = c->pool;
-    sym size = size_of(c, x, dim), start, end, zero = sym_int(pool, 0);
+insitu_status take_asked_rows(converter_t *c, tensor_id_t x, uint32_t dim, int64_t step, sym_t *out_exist) {
+    sym_pool_t *pool = c->pool;
+    sym_t size = size_of(c, x, dim), start, end, zero = sym_int(pool, 0);
     int64_t number;
     TRY(take_sym_or(c, "start", zero, &start));
     TRY(take_sym_or(c, "end", sym_int(pool, INT64_MAX), &end));
     bool is_open = sym_constant(pool, end, &number) && number == INT64_MAX;
     start = from_end(c, start, size);
     end = is_open ? size : from_end(c, end, size);
-    sym last = sym_sub(pool, end, sym_int(pool, 1));
+    sym_t last = sym_sub(pool, end, sym_int(pool, 1));
     if (step > 1)
         last = sym_add(
             pool, start,
             sym_mul(pool, sym_floordiv(pool, sym_sub(pool, last, start), sym_int(pool, step)), sym_int(pool, step)));
-    sym inside[2] = {sym_compare(pool, SYM_GE, start, zero), sym_compare(pool, SYM_LT, last, size)};
+    sym_t inside[2] = {sym_compare(pool, SYM_GE, start, zero), sym_compare(pool, SYM_LT, last, size)};
     if (is_open) inside[1] = sym_compare(pool, SYM_LE, start, size);
-    sym either[2] = {sym_compare(pool, SYM_GE, start, end), sym_make(pool, SYM_AND, inside, 2)};
+    sym_t either[2] = {sym_compare(pool, SYM_GE, start, end), sym_make(pool, SYM_AND, inside, 2)};
     *out_exist = is_open ? either[1] : sym_make(pool, SYM_OR, either, 2);
     return sym_pool_status(pool, c->diag);
 }
 
-insitu_status convert_slice(converter *c) {
-    tensor_id x, result;
+insitu_status convert_slice(converter_t *c) {
+    tensor_id_t x, result;
     uint32_t dim;
-    sym start, end;
+    sym_t start, end;
     int64_t step;
     TRY(take_tensor(c, "self", &x));
     TRY(take_slice(c, x, &dim, &start, &end, &step));
@@ -69,16 +69,16 @@ insitu_status convert_slice(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status take_position(converter *c, const char *name, tensor_id x, uint32_t dim, sym *out) {
+insitu_status take_position(converter_t *c, const char *name, tensor_id_t x, uint32_t dim, sym_t *out) {
     TRY(take_sym(c, name, out));
-    sym size = size_of(c, x, dim), given = *out;
+    sym_t size = size_of(c, x, dim), given = *out;
     *out = from_end(c, given, size);
-    sym zero = sym_int(c->pool, 0);
+    sym_t zero = sym_int(c->pool, 0);
     if (sym_truth(c->pool, sym_compare(c->pool, SYM_LT, *out, zero)) != TRUTH_TRUE &&
         sym_truth(c->pool, sym_compare(c->pool, SYM_GE, *out, size)) != TRUTH_TRUE) {
         return INSITU_OK;
     }
-    text sentence;
+    text_t sentence;
     text_init(&sentence);
     text_printf(&sentence, "index ");
     sym_print(c->pool, given, &sentence);
@@ -91,17 +91,17 @@ insitu_status take_position(converter *c, const char *name, tensor_id x, uint32_
 }
 
 /* The tensor, and the dimension of it in which parts are taken. */
-static insitu_status take_cut(converter *c, tensor_id *out_tensor, uint32_t *out_dim) {
+static insitu_status take_cut(converter_t *c, tensor_id_t *out_tensor, uint32_t *out_dim) {
     TRY(take_tensor(c, "self", out_tensor));
     TRY(take_dim(c, "dim", 0, rank_of(c, *out_tensor), out_dim));
     if (rank_of(c, *out_tensor) == 0) return convert_fail(c, INSITU_FORMAT, "a part of a tensor without dimensions");
     return INSITU_OK;
 }
 
-insitu_status convert_select(converter *c) {
-    tensor_id x, result;
+insitu_status convert_select(converter_t *c) {
+    tensor_id_t x, result;
     uint32_t dim;
-    sym index;
+    sym_t index;
     TRY(take_cut(c, &x, &dim));
     TRY(take_position(c, "index", x, dim, &index));
     TRY(emit_slice(c, x, dim, index, sym_add(c->pool, index, sym_int(c->pool, 1)), 1, &result));
@@ -110,10 +110,10 @@ insitu_status convert_select(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_narrow(converter *c) {
-    tensor_id x, result;
+insitu_status convert_narrow(converter_t *c) {
+    tensor_id_t x, result;
     uint32_t dim;
-    sym start, length;
+    sym_t start, length;
     TRY(take_cut(c, &x, &dim));
     TRY(take_sym(c, "start", &start));
     TRY(take_sym(c, "length", &length));
@@ -124,12 +124,12 @@ insitu_status convert_narrow(converter *c) {
 }
 
 /* The results are parts of equal size, save a smaller last one. */
-static insitu_status split_evenly(converter *c, tensor_id x, uint32_t dim, sym part) {
-    sym size = size_of(c, x, dim), start = sym_int(c->pool, 0);
+static insitu_status split_evenly(converter_t *c, tensor_id_t x, uint32_t dim, sym_t part) {
+    sym_t size = size_of(c, x, dim), start = sym_int(c->pool, 0);
     for (uint32_t i = 0; i < c->node->result_count; i++) {
-        tensor_id result;
+        tensor_id_t result;
         bool last = i + 1 == c->node->result_count;
-        sym end = last ? size : clamped(c, sym_add(c->pool, start, part), start, size);
+        sym_t end = last ? size : clamped(c, sym_add(c->pool, start, part), start, size);
         TRY(emit_slice(c, x, dim, start, end, 1, &result));
         set_result(c, i, result);
         start = end;
@@ -137,40 +137,40 @@ static insitu_status split_evenly(converter *c, tensor_id x, uint32_t dim, sym p
     return INSITU_OK;
 }
 
-insitu_status convert_split(converter *c) {
-    tensor_id x;
+insitu_status convert_split(converter_t *c) {
+    tensor_id_t x;
     uint32_t dim;
-    sym part;
+    sym_t part;
     TRY(take_cut(c, &x, &dim));
     TRY(take_sym(c, "split_size", &part));
     return split_evenly(c, x, dim, part);
 }
 
-insitu_status convert_chunk(converter *c) {
-    tensor_id x;
+insitu_status convert_chunk(converter_t *c) {
+    tensor_id_t x;
     uint32_t dim;
     int64_t chunks;
     TRY(take_cut(c, &x, &dim));
     TRY(take_int(c, "chunks", 1, &chunks));
     if (chunks < 1) return convert_fail(c, INSITU_FORMAT, "%lld chunks", (long long)chunks);
-    sym rounded = sym_add(c->pool, size_of(c, x, dim), sym_int(c->pool, chunks - 1));
+    sym_t rounded = sym_add(c->pool, size_of(c, x, dim), sym_int(c->pool, chunks - 1));
     return split_evenly(c, x, dim, sym_floordiv(c->pool, rounded, sym_int(c->pool, chunks)));
 }
 
 /* split_with_sizes, split.sizes */
-insitu_status convert_split_sizes(converter *c) {
-    tensor_id x;
+insitu_status convert_split_sizes(converter_t *c) {
+    tensor_id_t x;
     uint32_t dim;
-    const graph_arg *sizes = take_arg(c, has_arg(c, "split_sizes") ? "split_sizes" : "split_size");
+    const graph_arg_t *sizes = take_arg(c, has_arg(c, "split_sizes") ? "split_sizes" : "split_size");
     TRY(take_cut(c, &x, &dim));
     if (sizes->kind != ARG_LIST || sizes->list.count != c->node->result_count) {
         return convert_fail(c, INSITU_FORMAT, "one size a result was expected");
     }
-    sym start = sym_int(c->pool, 0);
+    sym_t start = sym_int(c->pool, 0);
     for (uint32_t i = 0; i < sizes->list.count; i++) {
-        tensor_id result;
+        tensor_id_t result;
         if (sizes->list.items[i].kind != ARG_SYM) return convert_fail(c, INSITU_FORMAT, "sizes must be numbers");
-        sym end = sym_add(c->pool, start, sizes->list.items[i].sym);
+        sym_t end = sym_add(c->pool, start, sizes->list.items[i].sym);
         TRY(emit_slice(c, x, dim, start, end, 1, &result));
         set_result(c, i, result);
         start = end;
@@ -178,15 +178,15 @@ insitu_status convert_split_sizes(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_unbind(converter *c) {
-    tensor_id x;
+insitu_status convert_unbind(converter_t *c) {
+    tensor_id_t x;
     uint32_t dim;
     TRY(take_cut(c, &x, &dim));
     if (sym_is_eq(c->pool, size_of(c, x, dim), sym_int(c->pool, c->node->result_count)) == TRUTH_FALSE) {
         return convert_fail(c, INSITU_FORMAT, "one result for each element was expected");
     }
     for (uint32_t i = 0; i < c->node->result_count; i++) {
-        tensor_id result;
+        tensor_id_t result;
         TRY(emit_slice(c, x, dim, sym_int(c->pool, i), sym_int(c->pool, (int64_t)i + 1), 1, &result));
         TRY(emit_squeeze(c, result, dim, &result));
         set_result(c, i, result);

@@ -2,13 +2,13 @@
 #include "convert/convert_int.h"
 
 /* meshgrid: vector i along dimension i; with indexing "xy" the first two change places */
-insitu_status convert_meshgrid(converter *c) {
-    tensor_id *parts, result;
+insitu_status convert_meshgrid(converter_t *c) {
+    tensor_id_t *parts, result;
     uint32_t count;
     bool swaps = strcmp(take_string(c, "indexing"), "xy") == 0;
     TRY(take_tensors(c, "tensors", &parts, &count));
     if (count > MAX_RANK) return convert_unsupported(c, "rank over %d", MAX_RANK);
-    shape whole = {.rank = count}, one = {.rank = count};
+    shape_t whole = {.rank = count}, one = {.rank = count};
     for (uint32_t i = 0; i < count; i++) {
         uint32_t dim = swaps && count > 1 && i < 2 ? 1 - i : i;
         whole.sizes[dim] = shape_numel(c->pool, &tensor_of(c, parts[i])->shape);
@@ -23,10 +23,10 @@ insitu_status convert_meshgrid(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_broadcast_tensors(converter *c) {
-    tensor_id *parts, result;
+insitu_status convert_broadcast_tensors(converter_t *c) {
+    tensor_id_t *parts, result;
     uint32_t count;
-    shape whole = {0};
+    shape_t whole = {0};
     TRY(take_tensors(c, "tensors", &parts, &count));
     for (uint32_t i = 0; i < count; i++) TRY(broadcast_shapes(c, &whole, &tensor_of(c, parts[i])->shape, &whole));
     for (uint32_t i = 0; i < count; i++) {
@@ -37,19 +37,19 @@ insitu_status convert_broadcast_tensors(converter *c) {
 }
 
 /* Every element of self times the whole of other: sizes are multiplied. */
-insitu_status convert_kron(converter *c) {
-    operand both[2];
-    dtype type;
-    tensor_id result;
+insitu_status convert_kron(converter_t *c) {
+    operand_t both[2];
+    dtype_t type;
+    tensor_id_t result;
     TRY(take_operand(c, "self", &both[0]));
     TRY(take_operand(c, "other", &both[1]));
     TRY(promote(c, both, 2, &type));
-    tensor_id a = both[0].tensor, b = both[1].tensor;
+    tensor_id_t a = both[0].tensor, b = both[1].tensor;
     while (rank_of(c, a) < rank_of(c, b)) TRY(emit_unsqueeze(c, a, 0, &a));
     while (rank_of(c, b) < rank_of(c, a)) TRY(emit_unsqueeze(c, b, 0, &b));
     uint32_t rank = rank_of(c, a);
     if (2 * rank > MAX_RANK) return convert_unsupported(c, "rank over %d", MAX_RANK);
-    shape left = {.rank = 2 * rank}, right = {.rank = 2 * rank}, joined = {.rank = rank};
+    shape_t left = {.rank = 2 * rank}, right = {.rank = 2 * rank}, joined = {.rank = rank};
     for (uint32_t i = 0; i < rank; i++) {
         const size_t pair = (size_t)2 * i;
         left.sizes[pair] = size_of(c, a, i);

@@ -1,15 +1,15 @@
 /* Tensors joined or split along a dimension that the operator names: hstack and its kin, hsplit and its kin. */
 #include "convert/convert_int.h"
 
-static insitu_status lift_to(converter *c, tensor_id x, uint32_t rank, tensor_id *out) {
+static insitu_status lift_to(converter_t *c, tensor_id_t x, uint32_t rank, tensor_id_t *out) {
     *out = x;
     while (rank_of(c, *out) < rank) TRY(emit_unsqueeze(c, *out, rank == 3 && rank_of(c, *out) == 2 ? 2 : 0, out));
     return INSITU_OK;
 }
 
 /* param: 1 hstack, 2 vstack, 3 dstack, 0 column_stack */
-insitu_status convert_stack_along(converter *c) {
-    tensor_id *parts, result;
+insitu_status convert_stack_along(converter_t *c) {
+    tensor_id_t *parts, result;
     uint32_t count, dim = c->param == 2 ? 0 : c->param == 3 ? 2 : 1;
     TRY(take_parts(c, &parts, &count));
     for (uint32_t i = 0; i < count; i++) {
@@ -23,17 +23,17 @@ insitu_status convert_stack_along(converter *c) {
 }
 
 /* hsplit, vsplit, dsplit into equal parts or at indices; param: the dimension, 1 standing for 0 of a vector */
-insitu_status convert_split_along(converter *c) {
-    tensor_id x, result;
-    sym at[MAX_RANK], start = sym_int(c->pool, 0), end;
+insitu_status convert_split_along(converter_t *c) {
+    tensor_id_t x, result;
+    sym_t at[MAX_RANK], start = sym_int(c->pool, 0), end;
     TRY(take_tensor(c, "self", &x));
     uint32_t dim = (uint32_t)c->param, parts = c->node->result_count;
     if (dim == 1 && rank_of(c, x) == 1) dim = 0;
     if (dim >= rank_of(c, x)) return convert_fail(c, INSITU_FORMAT, "a tensor of rank %u", rank_of(c, x));
-    const graph_arg *list = take_arg(c, "indices");
+    const graph_arg_t *list = take_arg(c, "indices");
     if (list->kind == ARG_LIST && list->list.count + 1 != parts) return convert_fail(c, INSITU_FORMAT, "wrong parts");
     for (uint32_t i = 0; i < parts; i++) {
-        sym size = size_of(c, x, dim);
+        sym_t size = size_of(c, x, dim);
         if (list->kind != ARG_LIST) {
             end = sym_floordiv(c->pool, sym_mul(c->pool, size, sym_int(c->pool, i + 1)), sym_int(c->pool, parts));
         } else if (i + 1 == parts) {

@@ -9,15 +9,15 @@
 
 typedef struct memory_order { /* how a tensor lies in its recorded layout */
     uint32_t axes[MAX_RANK];  /* its dimensions, outermost first */
-    shape sizes;              /* in that order */
-    sym offset;               /* of its first element */
-} memory_order;
+    shape_t sizes;            /* in that order */
+    sym_t offset;             /* of its first element */
+} memory_order_t;
 
-static insitu_status take_order(converter *c, const char *name, memory_order *out) {
-    const tensor_type *type = &graph_value_of(c->graph, take_arg(c, name)->value)->type;
+static insitu_status take_order(converter_t *c, const char *name, memory_order_t *out) {
+    const tensor_type_t *type = &graph_value_of(c->graph, take_arg(c, name)->value)->type;
     uint32_t rank = type->shape.rank, left = rank, taken = 0;
-    sym reach = sym_int(c->pool, 1);
-    *out = (memory_order){.sizes.rank = rank, .offset = type->offset};
+    sym_t reach = sym_int(c->pool, 1);
+    *out = (memory_order_t){.sizes.rank = rank, .offset = type->offset};
     bool is_empty = is_int_constant(c, shape_numel(c->pool, &type->shape), 0);
     while (left > 0) { /* the next dimension outwards steps over all that the inner ones reach */
         uint32_t found = NONE;
@@ -36,13 +36,14 @@ static insitu_status take_order(converter *c, const char *name, memory_order *ou
 }
 
 /* x as one row of memory. */
-static insitu_status emit_memory(converter *c, tensor_id x, const memory_order *order, tensor_id *out) {
-    shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &order->sizes)}};
+static insitu_status emit_memory(converter_t *c, tensor_id_t x, const memory_order_t *order, tensor_id_t *out) {
+    shape_t flat = {.rank = 1, .sizes = {shape_numel(c->pool, &order->sizes)}};
     TRY(emit_permute(c, x, order->axes, out));
     return emit_reshape(c, *out, &flat, out);
 }
 
-static insitu_status emit_from_memory(converter *c, tensor_id memory, const memory_order *order, tensor_id *out) {
+static insitu_status emit_from_memory(converter_t *c, tensor_id_t memory, const memory_order_t *order,
+                                      tensor_id_t *out) {
     uint32_t back[MAX_RANK] = {0};
     for (uint32_t i = 0; i < order->sizes.rank; i++) back[order->axes[i]] = i;
     TRY(emit_reshape(c, memory, &order->sizes, out));
@@ -50,20 +51,20 @@ static insitu_status emit_from_memory(converter *c, tensor_id memory, const memo
 }
 
 typedef struct window { /* size, stride and storage_offset */
-    shape sizes;
-    sym strides[MAX_RANK];
-    sym offset; /* from the operand's first element */
-} window;
+    shape_t sizes;
+    sym_t strides[MAX_RANK];
+    sym_t offset; /* from the operand's first element */
+} window_t;
 
-static insitu_status take_strided(converter *c, const memory_order *order, window *out) {
+static insitu_status take_strided(converter_t *c, const memory_order_t *order, window_t *out) {
     uint32_t count;
-    sym numel = shape_numel(c->pool, &order->sizes), zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
+    sym_t numel = shape_numel(c->pool, &order->sizes), zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
     TRY(take_syms(c, "size", out->sizes.sizes, &out->sizes.rank));
     TRY(take_syms(c, "stride", out->strides, &count));
     if (count != out->sizes.rank) return convert_fail(c, INSITU_FORMAT, "sizes and strides differ in number");
     TRY(take_sym_or(c, "storage_offset", order->offset, &out->offset));
     out->offset = sym_sub(c->pool, out->offset, order->offset);
-    sym last = out->offset;
+    sym_t last = out->offset;
     for (uint32_t i = 0; i < count; i++) {
         if (is_int_constant(c, out->sizes.sizes[i], 0)) return INSITU_OK;
         last = sym_add(c->pool, last, sym_mul(c->pool, sym_sub(c->pool, out->sizes.sizes[i], one), out->strides[i]));
@@ -75,22 +76,22 @@ static insitu_status take_strided(converter *c, const memory_order *order, windo
     return INSITU_OK;
 }
 
-static void draft_window(layer_draft *draft, const window *window) {
+static void draft_window(layer_draft_t *draft, const window_t *window) {
     draft_list(draft, ATTR_SIZES, window->sizes.sizes, window->sizes.rank);
     draft_list(draft, ATTR_STRIDES, window->strides, window->sizes.rank);
     draft_sym(draft, ATTR_OFFSET, window->offset);
 }
 
 /* as_strided, as_strided_copy */
-insitu_status convert_as_strided(converter *c) {
-    tensor_id x, result;
-    memory_order order;
-    window window;
+insitu_status convert_as_strided(converter_t *c) {
+    tensor_id_t x, result;
+    memory_order_t order;
+    window_t window;
     TRY(take_tensor(c, "self", &x));
     TRY(take_order(c, "self", &order));
     TRY(take_strided(c, &order, &window));
     TRY(emit_memory(c, x, &order, &x));
-    layer_draft view = draft_of(LAYER_AS_STRIDED);
+    layer_draft_t view = draft_of(LAYER_AS_STRIDED);
     draft_window(&view, &window);
     TRY(emit_on(c, &view, x, &result));
     set_only_result(c, result);
@@ -98,9 +99,9 @@ insitu_status convert_as_strided(converter *c) {
 }
 
 /* Sufficient: taken from the smallest stride on, each dimension steps over all that those before it reach. */
-static bool is_apart(converter *c, const window *window) {
+static bool is_apart(converter_t *c, const window_t *window) {
     uint32_t taken = 0;
-    sym one = sym_int(c->pool, 1), reach = one; /* one past the last element that they reach */
+    sym_t one = sym_int(c->pool, 1), reach = one; /* one past the last element that they reach */
     for (uint32_t i = 0; i < window->sizes.rank; i++) {
         if (is_int_constant(c, window->sizes.sizes[i], 1)) taken |= 1u << i;
     }
@@ -112,16 +113,16 @@ static bool is_apart(converter *c, const window *window) {
         }
         if (sym_is_le(c->pool, reach, window->strides[next]) != TRUTH_TRUE) return false;
         taken |= 1u << next;
-        sym steps = sym_sub(c->pool, window->sizes.sizes[next], one);
+        sym_t steps = sym_sub(c->pool, window->sizes.sizes[next], one);
         reach = sym_add(c->pool, reach, sym_mul(c->pool, steps, window->strides[next]));
     }
     return true;
 }
 
-insitu_status convert_as_strided_scatter(converter *c) {
-    tensor_id x, operands[2], result;
-    memory_order order;
-    window window;
+insitu_status convert_as_strided_scatter(converter_t *c) {
+    tensor_id_t x, operands[2], result;
+    memory_order_t order;
+    window_t window;
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "src", &operands[1]));
     TRY(take_order(c, "self", &order));
@@ -130,7 +131,7 @@ insitu_status convert_as_strided_scatter(converter *c) {
     if (!is_apart(c, &window)) return convert_unsupported(c, "into memory where elements may overlap");
     TRY(emit_cast(c, operands[1], dtype_of(c, x), &operands[1]));
     TRY(emit_memory(c, x, &order, &operands[0]));
-    layer_draft update = draft_of(LAYER_AS_STRIDED_UPDATE);
+    layer_draft_t update = draft_of(LAYER_AS_STRIDED_UPDATE);
     draft_window(&update, &window);
     TRY(emit(c, &update, operands, 2, &result));
     TRY(emit_from_memory(c, result, &order, &result));

@@ -2,30 +2,30 @@
 #include "convert/convert_int.h"
 
 /* The last shift elements come first. */
-static insitu_status roll_dim(converter *c, tensor_id x, uint32_t dim, sym shift, tensor_id *out) {
-    sym size = size_of(c, x, dim), zero = sym_int(c->pool, 0);
+static insitu_status roll_dim(converter_t *c, tensor_id_t x, uint32_t dim, sym_t shift, tensor_id_t *out) {
+    sym_t size = size_of(c, x, dim), zero = sym_int(c->pool, 0);
     *out = x;
     if (sym_same(size, zero)) return INSITU_OK;
-    sym moved = sym_mod(c->pool, shift, sym_max(c->pool, size, sym_int(c->pool, 1))); /* of no elements none moves */
+    sym_t moved = sym_mod(c->pool, shift, sym_max(c->pool, size, sym_int(c->pool, 1))); /* of no elements none moves */
     if (sym_same(moved, zero)) return INSITU_OK;
-    sym cut = sym_sub(c->pool, size, moved);
-    tensor_id parts[2];
+    sym_t cut = sym_sub(c->pool, size, moved);
+    tensor_id_t parts[2];
     TRY(emit_slice(c, x, dim, cut, size, 1, &parts[0]));
     TRY(emit_slice(c, x, dim, zero, cut, 1, &parts[1]));
     return emit_concat(c, parts, 2, dim, out);
 }
 
-insitu_status convert_roll(converter *c) {
-    tensor_id x;
-    sym shifts[MAX_RANK];
+insitu_status convert_roll(converter_t *c) {
+    tensor_id_t x;
+    sym_t shifts[MAX_RANK];
     int64_t dims[MAX_RANK];
     uint32_t count, dim_count;
     TRY(take_tensor(c, "self", &x));
     TRY(take_syms(c, "shifts", shifts, &count));
     TRY(take_ints(c, "dims", dims, &dim_count));
-    shape shape = tensor_of(c, x)->shape;
+    shape_t shape = tensor_of(c, x)->shape;
     if (dim_count == 0) {
-        struct shape flat = {.rank = 1, .sizes = {shape_numel(c->pool, &shape)}};
+        shape_t flat = {.rank = 1, .sizes = {shape_numel(c->pool, &shape)}};
         TRY(emit_reshape(c, x, &flat, &x));
         dims[dim_count++] = 0;
     }
@@ -40,10 +40,10 @@ insitu_status convert_roll(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status convert_flip(converter *c) {
-    tensor_id x;
+insitu_status convert_flip(converter_t *c) {
+    tensor_id_t x;
     int64_t dims[MAX_RANK];
-    sym items[MAX_RANK];
+    sym_t items[MAX_RANK];
     uint32_t count;
     TRY(take_tensor(c, "self", &x));
     TRY(take_ints(c, "dims", dims, &count));
@@ -53,7 +53,7 @@ insitu_status convert_flip(converter *c) {
         items[i] = sym_int(c->pool, dim);
     }
     if (count && rank_of(c, x)) {
-        layer_draft flip = draft_of(LAYER_FLIP);
+        layer_draft_t flip = draft_of(LAYER_FLIP);
         draft_list(&flip, ATTR_DIMS, items, count);
         TRY(emit_on(c, &flip, x, &x));
     }
@@ -62,8 +62,8 @@ insitu_status convert_flip(converter *c) {
 }
 
 /* k quarter turns from the first of dims towards the second */
-insitu_status convert_rot90(converter *c) {
-    tensor_id x;
+insitu_status convert_rot90(converter_t *c) {
+    tensor_id_t x;
     int64_t turns, dims[MAX_RANK];
     uint32_t count, at[2];
     TRY(take_tensor(c, "self", &x));
@@ -74,8 +74,8 @@ insitu_status convert_rot90(converter *c) {
     turns = (turns % 4 + 4) % 4;
     for (uint32_t i = 0; i < 2; i++) { /* the second is flipped before a turn, the first after three or half a turn */
         if (!(turns == 2 || (turns == 1 && i == 1) || (turns == 3 && i == 0))) continue;
-        sym dim = sym_int(c->pool, at[i]);
-        layer_draft flip = draft_of(LAYER_FLIP);
+        sym_t dim = sym_int(c->pool, at[i]);
+        layer_draft_t flip = draft_of(LAYER_FLIP);
         draft_list(&flip, ATTR_DIMS, &dim, 1);
         TRY(emit_on(c, &flip, x, &x));
     }
@@ -85,8 +85,8 @@ insitu_status convert_rot90(converter *c) {
 }
 
 /* x[1:] - x[:-1] along dim, n times, after prepend and before append; of bools whether they differ */
-insitu_status convert_diff(converter *c) {
-    tensor_id x, extra, parts[3], first, second;
+insitu_status convert_diff(converter_t *c) {
+    tensor_id_t x, extra, parts[3], first, second;
     int64_t times;
     uint32_t dim, count = 0;
     TRY(take_tensor(c, "self", &x));
@@ -102,10 +102,10 @@ insitu_status convert_diff(converter *c) {
     }
     if (rank_of(c, x) == 0 || times < 0) return convert_fail(c, INSITU_FORMAT, "no differences");
     TRY(emit_concat(c, parts, count, dim, &x));
-    op_kind op = dtype_of(c, x) == DTYPE_BOOL ? OP_LOGICAL_XOR : OP_SUB;
-    sym zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
+    op_kind_t op = dtype_of(c, x) == DTYPE_BOOL ? OP_LOGICAL_XOR : OP_SUB;
+    sym_t zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
     for (int64_t i = 0; i < times; i++) {
-        sym size = size_of(c, x, dim), less = sym_max(c->pool, zero, sym_sub(c->pool, size, one));
+        sym_t size = size_of(c, x, dim), less = sym_max(c->pool, zero, sym_sub(c->pool, size, one));
         TRY(emit_slice(c, x, dim, sym_min(c->pool, one, size), size, 1, &second));
         TRY(emit_slice(c, x, dim, zero, less, 1, &first));
         TRY(emit_binary(c, op, second, first, &x));

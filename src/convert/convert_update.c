@@ -2,9 +2,9 @@
  * to zeros. The source is cast to x's dtype and must have the part's sizes. */
 #include "convert/convert_int.h"
 
-insitu_status emit_slice_update(converter *c, tensor_id x, tensor_id source, uint32_t dim, sym start, sym end,
-                                int64_t step, tensor_id *out) {
-    tensor_id operands[2] = {x, source};
+insitu_status emit_slice_update(converter_t *c, tensor_id_t x, tensor_id_t source, uint32_t dim, sym_t start, sym_t end,
+                                int64_t step, tensor_id_t *out) {
+    tensor_id_t operands[2] = {x, source};
     if (step == 1 && is_int_constant(c, start, 0) && sym_same(end, size_of(c, x, dim))) {
         *out = source;
         return INSITU_OK;
@@ -13,7 +13,7 @@ insitu_status emit_slice_update(converter *c, tensor_id x, tensor_id source, uin
         *out = x;
         return INSITU_OK;
     }
-    layer_draft update = draft_of(LAYER_SLICE_UPDATE);
+    layer_draft_t update = draft_of(LAYER_SLICE_UPDATE);
     draft_int(c->pool, &update, ATTR_DIM, dim);
     draft_sym(&update, ATTR_START, start);
     draft_sym(&update, ATTR_END, end);
@@ -21,18 +21,18 @@ insitu_status emit_slice_update(converter *c, tensor_id x, tensor_id source, uin
     return emit(c, &update, operands, 2, out);
 }
 
-static insitu_status finish_slice_update(converter *c, tensor_id x, tensor_id source, uint32_t dim, sym start, sym end,
-                                         int64_t step) {
-    tensor_id result;
+static insitu_status finish_slice_update(converter_t *c, tensor_id_t x, tensor_id_t source, uint32_t dim, sym_t start,
+                                         sym_t end, int64_t step) {
+    tensor_id_t result;
     TRY(emit_slice_update(c, x, source, dim, start, end, step, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
-insitu_status check_source(converter *c, const shape *part, tensor_id source) {
-    const shape *given = &tensor_of(c, source)->shape;
+insitu_status check_source(converter_t *c, const shape_t *part, tensor_id_t source) {
+    const shape_t *given = &tensor_of(c, source)->shape;
     if (shape_equal(c->pool, part, given) != TRUTH_FALSE) return INSITU_OK;
-    text sentence;
+    text_t sentence;
     text_init(&sentence);
     text_printf(&sentence, "a source of sizes ");
     shape_print(c->pool, given, &sentence);
@@ -44,16 +44,16 @@ insitu_status check_source(converter *c, const shape *part, tensor_id source) {
     return status;
 }
 
-static sym slice_size(converter *c, sym start, sym end, int64_t step) {
-    sym span = sym_sub(c->pool, end, start), one = sym_int(c->pool, 1);
+static sym_t slice_size(converter_t *c, sym_t start, sym_t end, int64_t step) {
+    sym_t span = sym_sub(c->pool, end, start), one = sym_int(c->pool, 1);
     if (step == 1) return span;
     return sym_add(c->pool, sym_floordiv(c->pool, sym_sub(c->pool, span, one), sym_int(c->pool, step)), one);
 }
 
 /* A slice that asks for rows which its tensor does not have is cut short, and what the program writes there is lost,
  * whatever it comes from: a number, a row that is repeated, something computed of the rows themselves. */
-static insitu_status require_rows(converter *c, tensor_id x, uint32_t dim, int64_t step) {
-    sym exist;
+static insitu_status require_rows(converter_t *c, tensor_id_t x, uint32_t dim, int64_t step) {
+    sym_t exist;
     const char *message;
     if (!c->strict_bounds) return INSITU_OK;
     TRY(take_asked_rows(c, x, dim, step, &exist));
@@ -66,15 +66,15 @@ static insitu_status require_rows(converter *c, tensor_id x, uint32_t dim, int64
     return network_require_bounds(c->network, exist, message, c->node->source);
 }
 
-insitu_status convert_slice_scatter(converter *c) {
-    tensor_id x, source;
+insitu_status convert_slice_scatter(converter_t *c) {
+    tensor_id_t x, source;
     uint32_t dim;
-    sym start, end;
+    sym_t start, end;
     int64_t step;
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "src", &source));
     TRY(take_slice(c, x, &dim, &start, &end, &step));
-    shape part = tensor_of(c, x)->shape;
+    shape_t part = tensor_of(c, x)->shape;
     part.sizes[dim] = slice_size(c, start, end, step);
     TRY(check_source(c, &part, source));
     TRY(require_rows(c, x, dim, step));
@@ -82,16 +82,16 @@ insitu_status convert_slice_scatter(converter *c) {
     return finish_slice_update(c, x, source, dim, start, end, step);
 }
 
-insitu_status convert_select_scatter(converter *c) {
-    tensor_id x, source;
+insitu_status convert_select_scatter(converter_t *c) {
+    tensor_id_t x, source;
     uint32_t dim;
-    sym index;
+    sym_t index;
     TRY(take_tensor(c, "self", &x));
     TRY(take_tensor(c, "src", &source));
     TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
     if (rank_of(c, x) == 0) return convert_fail(c, INSITU_FORMAT, "an element of a tensor without dimensions");
     TRY(take_position(c, "index", x, dim, &index));
-    shape part = {.rank = rank_of(c, x) - 1};
+    shape_t part = {.rank = rank_of(c, x) - 1};
     for (uint32_t i = 0; i < part.rank; i++) part.sizes[i] = size_of(c, x, i < dim ? i : i + 1);
     TRY(check_source(c, &part, source));
     TRY(emit_cast(c, source, dtype_of(c, x), &source));
@@ -99,8 +99,8 @@ insitu_status convert_select_scatter(converter *c) {
     return finish_slice_update(c, x, source, dim, index, sym_add(c->pool, index, sym_int(c->pool, 1)), 1);
 }
 
-insitu_status convert_diagonal_scatter(converter *c) {
-    tensor_id operands[2], result;
+insitu_status convert_diagonal_scatter(converter_t *c) {
+    tensor_id_t operands[2], result;
     uint32_t dim1, dim2;
     int64_t offset;
     TRY(take_tensor(c, "self", &operands[0]));
@@ -109,7 +109,7 @@ insitu_status convert_diagonal_scatter(converter *c) {
     TRY(take_dim(c, "dim1", 0, rank_of(c, operands[0]), &dim1));
     TRY(take_dim(c, "dim2", 1, rank_of(c, operands[0]), &dim2));
     TRY(emit_cast(c, operands[1], dtype_of(c, operands[0]), &operands[1]));
-    layer_draft update = draft_of(LAYER_DIAGONAL_UPDATE);
+    layer_draft_t update = draft_of(LAYER_DIAGONAL_UPDATE);
     draft_int(c->pool, &update, ATTR_DIM1, dim1);
     draft_int(c->pool, &update, ATTR_DIM2, dim2);
     draft_int(c->pool, &update, ATTR_OFFSET, offset);
@@ -119,7 +119,7 @@ insitu_status convert_diagonal_scatter(converter *c) {
 }
 
 /* Windows that adjoin and fill the dimension: each element has one place, (..., n, ..., size) -> (..., n size, ...). */
-static insitu_status join_windows(converter *c, tensor_id grad, uint32_t dim, const shape *whole) {
+static insitu_status join_windows(converter_t *c, tensor_id_t grad, uint32_t dim, const shape_t *whole) {
     uint32_t axes[MAX_RANK];
     for (uint32_t i = 0, next = 0; i <= whole->rank; i++) axes[i] = i == dim + 1 ? whole->rank : next++;
     TRY(emit_permute(c, grad, axes, &grad));
@@ -132,9 +132,9 @@ enum { MAX_WINDOW = 1024 };
 
 /* Zeros to which the windows grad (..., n, ..., size) of a dimension are added, element k of all windows at once. Windows
  * that overlap add in their order, which is that of k from the last to the first. */
-insitu_status convert_unfold_backward(converter *c) {
-    tensor_id grad, sum, parts[2];
-    shape whole = {0};
+insitu_status convert_unfold_backward(converter_t *c) {
+    tensor_id_t grad, sum, parts[2];
+    shape_t whole = {0};
     uint32_t dim;
     int64_t size, step;
     TRY(take_tensor(c, "grad_in", &grad));
@@ -145,13 +145,13 @@ insitu_status convert_unfold_backward(converter *c) {
     if (whole.rank == 0) return convert_unsupported(c, "windows of a tensor without dimensions");
     if (rank_of(c, grad) != whole.rank + 1 || step < 1 || size < 0)
         return convert_fail(c, INSITU_FORMAT, "such windows");
-    sym covered = sym_mul(c->pool, size_of(c, grad, dim), sym_int(c->pool, size));
+    sym_t covered = sym_mul(c->pool, size_of(c, grad, dim), sym_int(c->pool, size));
     if (size == step && sym_same(covered, whole.sizes[dim])) return join_windows(c, grad, dim, &whole);
     if (size > MAX_WINDOW) return convert_unsupported(c, "windows of over %d elements", MAX_WINDOW);
-    sym span = sym_mul(c->pool, sym_sub(c->pool, size_of(c, grad, dim), sym_int(c->pool, 1)), sym_int(c->pool, step));
+    sym_t span = sym_mul(c->pool, sym_sub(c->pool, size_of(c, grad, dim), sym_int(c->pool, 1)), sym_int(c->pool, step));
     TRY(emit_fill(c, dtype_of(c, grad), &whole, sym_int(c->pool, 0), &sum));
     for (int64_t k = size; k-- > 0;) {
-        sym start = sym_int(c->pool, k), next = sym_int(c->pool, k + 1), end = sym_add(c->pool, span, next);
+        sym_t start = sym_int(c->pool, k), next = sym_int(c->pool, k + 1), end = sym_add(c->pool, span, next);
         TRY(emit_slice(c, sum, dim, start, end, step, &parts[0]));
         TRY(emit_slice(c, grad, whole.rank, start, next, 1, &parts[1]));
         TRY(emit_squeeze(c, parts[1], whole.rank, &parts[1]));

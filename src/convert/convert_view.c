@@ -2,8 +2,8 @@
 #include "convert/convert_int.h"
 
 /* One size of -1 is what the others leave. */
-static insitu_status resolve_sizes(converter *c, tensor_id x, shape *shape) {
-    sym known = sym_int(c->pool, 1);
+static insitu_status resolve_sizes(converter_t *c, tensor_id_t x, shape_t *shape) {
+    sym_t known = sym_int(c->pool, 1);
     uint32_t open = NONE;
     for (uint32_t i = 0; i < shape->rank; i++) {
         if (!is_int_constant(c, shape->sizes[i], -1)) {
@@ -20,8 +20,8 @@ static insitu_status resolve_sizes(converter *c, tensor_id x, shape *shape) {
     return INSITU_OK;
 }
 
-static insitu_status finish_reshape(converter *c, tensor_id x, shape *shape) {
-    tensor_id result;
+static insitu_status finish_reshape(converter_t *c, tensor_id_t x, shape_t *shape) {
+    tensor_id_t result;
     TRY(resolve_sizes(c, x, shape));
     TRY(emit_reshape(c, x, shape, &result));
     set_only_result(c, result);
@@ -29,9 +29,9 @@ static insitu_status finish_reshape(converter *c, tensor_id x, shape *shape) {
 }
 
 /* view, reshape, _unsafe_view; view_as, reshape_as */
-insitu_status convert_reshape(converter *c) {
-    tensor_id x, other;
-    shape shape = {0};
+insitu_status convert_reshape(converter_t *c) {
+    tensor_id_t x, other;
+    shape_t shape = {0};
     TRY(take_tensor(c, "self", &x));
     TRY(take_optional_tensor(c, "other", &other));
     if (other.index != NONE) {
@@ -42,34 +42,34 @@ insitu_status convert_reshape(converter *c) {
     return finish_reshape(c, x, &shape);
 }
 
-insitu_status convert_flatten(converter *c) {
-    tensor_id x;
+insitu_status convert_flatten(converter_t *c) {
+    tensor_id_t x;
     uint32_t start, end;
     TRY(take_tensor(c, "self", &x));
-    const shape *from = &tensor_of(c, x)->shape;
+    const shape_t *from = &tensor_of(c, x)->shape;
     TRY(take_dim(c, "start_dim", 0, from->rank, &start));
     TRY(take_dim(c, "end_dim", -1, from->rank, &end));
     if (start > end) return convert_fail(c, INSITU_FORMAT, "start_dim comes after end_dim");
-    shape shape = {0};
+    shape_t shape = {0};
     for (uint32_t i = 0; i < start; i++) shape.sizes[shape.rank++] = from->sizes[i];
-    sym product = sym_int(c->pool, 1);
+    sym_t product = sym_int(c->pool, 1);
     for (uint32_t i = start; i <= end && i < from->rank; i++) product = sym_mul(c->pool, product, from->sizes[i]);
     shape.sizes[shape.rank++] = product;
     for (uint32_t i = end + 1; i < from->rank; i++) shape.sizes[shape.rank++] = from->sizes[i];
     return finish_reshape(c, x, &shape);
 }
 
-insitu_status convert_unflatten(converter *c) {
-    tensor_id x;
+insitu_status convert_unflatten(converter_t *c) {
+    tensor_id_t x;
     uint32_t dim, count;
-    sym sizes[MAX_RANK];
+    sym_t sizes[MAX_RANK];
     TRY(take_tensor(c, "self", &x));
-    const shape *from = &tensor_of(c, x)->shape;
+    const shape_t *from = &tensor_of(c, x)->shape;
     TRY(take_dim(c, "dim", 0, from->rank, &dim));
     TRY(take_syms(c, "sizes", sizes, &count));
     if (from->rank == 0 || count == 0) return convert_fail(c, INSITU_FORMAT, "nothing to unflatten");
     if (from->rank - 1 + count > MAX_RANK) return convert_unsupported(c, "rank over %d", MAX_RANK);
-    shape shape = {0};
+    shape_t shape = {0};
     for (uint32_t i = 0; i < from->rank; i++) {
         for (uint32_t j = 0; i == dim && j < count; j++) shape.sizes[shape.rank++] = sizes[j];
         if (i != dim) shape.sizes[shape.rank++] = from->sizes[i];
@@ -77,8 +77,8 @@ insitu_status convert_unflatten(converter *c) {
     return finish_reshape(c, x, &shape);
 }
 
-insitu_status convert_unsqueeze(converter *c) {
-    tensor_id x, result;
+insitu_status convert_unsqueeze(converter_t *c) {
+    tensor_id_t x, result;
     uint32_t dim;
     TRY(take_tensor(c, "self", &x));
     TRY(take_dim(c, "dim", 0, rank_of(c, x) + 1, &dim));
@@ -88,15 +88,15 @@ insitu_status convert_unsqueeze(converter *c) {
 }
 
 /* All dimensions of size 1, or those named. */
-insitu_status convert_squeeze(converter *c) {
-    tensor_id x;
+insitu_status convert_squeeze(converter_t *c) {
+    tensor_id_t x;
     uint32_t set;
     TRY(take_tensor(c, "self", &x));
-    const shape *from = &tensor_of(c, x)->shape;
+    const shape_t *from = &tensor_of(c, x)->shape;
     TRY(take_dims(c, "dim", from->rank, &set));
-    const graph_arg *dims = take_arg(c, "dim");
+    const graph_arg_t *dims = take_arg(c, "dim");
     if (dims->kind == ARG_LIST && dims->list.count == 0) set = 0;
-    shape shape = {0};
+    shape_t shape = {0};
     for (uint32_t i = 0; i < from->rank; i++) {
         if (((set >> i) & 1) && is_int_constant(c, from->sizes[i], 1)) continue;
         shape.sizes[shape.rank++] = from->sizes[i];
@@ -104,15 +104,15 @@ insitu_status convert_squeeze(converter *c) {
     return finish_reshape(c, x, &shape);
 }
 
-static insitu_status finish_permute(converter *c, tensor_id x, const uint32_t *axes) {
-    tensor_id result;
+static insitu_status finish_permute(converter_t *c, tensor_id_t x, const uint32_t *axes) {
+    tensor_id_t result;
     TRY(emit_permute(c, x, axes, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
 
-insitu_status convert_permute(converter *c) {
-    tensor_id x;
+insitu_status convert_permute(converter_t *c) {
+    tensor_id_t x;
     int64_t dims[MAX_RANK];
     uint32_t count, axes[MAX_RANK];
     TRY(take_tensor(c, "self", &x));
@@ -124,8 +124,8 @@ insitu_status convert_permute(converter *c) {
 }
 
 /* transpose.int, swapaxes, swapdims: the two dims' names differ; t, mT: the last two */
-insitu_status convert_transpose(converter *c) {
-    tensor_id x, result;
+insitu_status convert_transpose(converter_t *c) {
+    tensor_id_t x, result;
     uint32_t dim1 = 0, dim2 = 0;
     TRY(take_tensor(c, "self", &x));
     uint32_t rank = rank_of(c, x);
@@ -142,16 +142,16 @@ insitu_status convert_transpose(converter *c) {
 }
 
 /* numpy_T: all dimensions in reverse */
-insitu_status convert_reverse_dims(converter *c) {
-    tensor_id x;
+insitu_status convert_reverse_dims(converter_t *c) {
+    tensor_id_t x;
     uint32_t axes[MAX_RANK];
     TRY(take_tensor(c, "self", &x));
     for (uint32_t i = 0; i < rank_of(c, x); i++) axes[i] = rank_of(c, x) - 1 - i;
     return finish_permute(c, x, axes);
 }
 
-insitu_status convert_movedim(converter *c) {
-    tensor_id x;
+insitu_status convert_movedim(converter_t *c) {
+    tensor_id_t x;
     int64_t from[MAX_RANK], to[MAX_RANK];
     uint32_t count, to_count, axes[MAX_RANK], used = 0;
     TRY(take_tensor(c, "self", &x));
@@ -177,9 +177,9 @@ insitu_status convert_movedim(converter *c) {
 }
 
 /* expand, broadcast_to: -1 keeps a size; expand_as */
-insitu_status convert_expand(converter *c) {
-    tensor_id x, other, result;
-    shape shape = {0};
+insitu_status convert_expand(converter_t *c) {
+    tensor_id_t x, other, result;
+    shape_t shape = {0};
     TRY(take_tensor(c, "self", &x));
     TRY(take_optional_tensor(c, "other", &other));
     if (other.index != NONE) {
@@ -190,7 +190,7 @@ insitu_status convert_expand(converter *c) {
     uint32_t rank = rank_of(c, x);
     if (shape.rank < rank) return convert_fail(c, INSITU_FORMAT, "fewer sizes than dimensions");
     for (uint32_t i = 0; i < rank; i++) {
-        sym *size = &shape.sizes[shape.rank - rank + i];
+        sym_t *size = &shape.sizes[shape.rank - rank + i];
         if (is_int_constant(c, *size, -1)) *size = size_of(c, x, i);
     }
     TRY(emit_expand(c, x, &shape, &result));
@@ -198,16 +198,17 @@ insitu_status convert_expand(converter *c) {
     return INSITU_OK;
 }
 
-insitu_status emit_diagonal(converter *c, tensor_id x, uint32_t dim1, uint32_t dim2, int64_t offset, tensor_id *out) {
-    layer_draft diagonal = draft_of(LAYER_DIAGONAL);
+insitu_status emit_diagonal(converter_t *c, tensor_id_t x, uint32_t dim1, uint32_t dim2, int64_t offset,
+                            tensor_id_t *out) {
+    layer_draft_t diagonal = draft_of(LAYER_DIAGONAL);
     draft_int(c->pool, &diagonal, ATTR_DIM1, dim1);
     draft_int(c->pool, &diagonal, ATTR_DIM2, dim2);
     draft_int(c->pool, &diagonal, ATTR_OFFSET, offset);
     return emit_on(c, &diagonal, x, out);
 }
 
-insitu_status convert_diagonal(converter *c) {
-    tensor_id x, result;
+insitu_status convert_diagonal(converter_t *c) {
+    tensor_id_t x, result;
     uint32_t dim1, dim2;
     int64_t offset;
     TRY(take_tensor(c, "self", &x));
@@ -220,15 +221,15 @@ insitu_status convert_diagonal(converter *c) {
 }
 
 /* A number is one window of itself. */
-insitu_status convert_unfold(converter *c) {
-    tensor_id x, result;
+insitu_status convert_unfold(converter_t *c) {
+    tensor_id_t x, result;
     uint32_t dim;
     int64_t size, step;
     TRY(take_tensor(c, "self", &x));
     TRY(take_dim(c, "dimension", 0, rank_of(c, x), &dim));
     TRY(take_int(c, "size", 1, &size));
     TRY(take_int(c, "step", 1, &step));
-    layer_draft unfold = draft_of(LAYER_UNFOLD);
+    layer_draft_t unfold = draft_of(LAYER_UNFOLD);
     draft_int(c->pool, &unfold, ATTR_DIM, dim);
     draft_int(c->pool, &unfold, ATTR_SIZE, size);
     draft_int(c->pool, &unfold, ATTR_STEP, step);

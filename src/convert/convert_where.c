@@ -1,9 +1,9 @@
 /* Choices by a condition: where, masked_fill. */
 #include "convert/convert_int.h"
 
-static insitu_status convert_choice(converter *c, tensor_id condition, operand a, operand b, dtype type) {
-    tensor_id x, y, result;
-    shape none = {0};
+static insitu_status convert_choice(converter_t *c, tensor_id_t condition, operand_t a, operand_t b, dtype_t type) {
+    tensor_id_t x, y, result;
+    shape_t none = {0};
     TRY(emit_cast(c, condition, DTYPE_BOOL, &condition));
     TRY(emit_operand(c, a, type, a.is_number ? &none : &tensor_of(c, a.tensor)->shape, &x));
     TRY(emit_operand(c, b, type, b.is_number ? &none : &tensor_of(c, b.tensor)->shape, &y));
@@ -12,10 +12,10 @@ static insitu_status convert_choice(converter *c, tensor_id condition, operand a
     return INSITU_OK;
 }
 
-insitu_status convert_where(converter *c) {
-    tensor_id condition;
-    operand both[2];
-    dtype type;
+insitu_status convert_where(converter_t *c) {
+    tensor_id_t condition;
+    operand_t both[2];
+    dtype_t type;
     TRY(take_tensor(c, "condition", &condition));
     TRY(take_operand(c, "self", &both[0]));
     TRY(take_operand(c, "other", &both[1]));
@@ -23,9 +23,9 @@ insitu_status convert_where(converter *c) {
     return convert_choice(c, condition, both[0], both[1], type);
 }
 
-insitu_status convert_masked_fill(converter *c) {
-    tensor_id mask;
-    operand self, value;
+insitu_status convert_masked_fill(converter_t *c) {
+    tensor_id_t mask;
+    operand_t self, value;
     TRY(take_operand(c, "self", &self));
     TRY(take_tensor(c, "mask", &mask));
     TRY(take_operand(c, "value", &value));

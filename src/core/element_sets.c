@@ -15,10 +15,10 @@ typedef struct runs {
     uint64_t sizes[MAX_RANK], strides[MAX_RANK]; /* in bytes, by falling stride */
     uint64_t
         extents[MAX_RANK + 1]; /* bytes from the first to the last, of the dimensions from here on; last: a run's */
-} runs;
+} runs_t;
 
-static runs runs_of(const element_set *set) {
-    runs runs = {.start = set->start};
+static runs_t runs_of(const element_set_t *set) {
+    runs_t runs = {.start = set->start};
     for (uint32_t i = 0; i < set->rank; i++) {
         uint64_t stride = (uint64_t)set->strides[i] * set->item, size = (uint64_t)set->sizes[i];
         uint32_t at = runs.rank;
@@ -51,7 +51,7 @@ static uint64_t divisor_of(uint64_t a, uint64_t b) {
     return a;
 }
 
-static bool are_apart_modulo(const runs *a, const runs *b) {
+static bool are_apart_modulo(const runs_t *a, const runs_t *b) {
     uint64_t divisor = 0;
     for (uint32_t i = 0; i < a->rank; i++) divisor = divisor_of(divisor, a->strides[i]);
     for (uint32_t i = 0; i < b->rank; i++) divisor = divisor_of(divisor, b->strides[i]);
@@ -63,7 +63,7 @@ static bool are_apart_modulo(const runs *a, const runs *b) {
 }
 
 /* From dimension i of a at address first, and dimension k of b at address second. */
-static bool meet_from(const runs *a, uint32_t i, uint64_t first, const runs *b, uint32_t k, uint64_t second,
+static bool meet_from(const runs_t *a, uint32_t i, uint64_t first, const runs_t *b, uint32_t k, uint64_t second,
                       uint32_t *looks) {
     if (first >= second + b->extents[k] || second >= first + a->extents[i]) return false;
     if (i == a->rank && k == b->rank) return true;
@@ -78,22 +78,22 @@ static bool meet_from(const runs *a, uint32_t i, uint64_t first, const runs *b, 
     return false;
 }
 
-static bool is_empty(const element_set *set) {
+static bool is_empty(const element_set_t *set) {
     for (uint32_t i = 0; i < set->rank; i++)
         if (set->sizes[i] == 0) return true;
     return false;
 }
 
-bool elements_meet(const element_set *a, const element_set *b) {
+bool elements_meet(const element_set_t *a, const element_set_t *b) {
     if (is_empty(a) || is_empty(b)) return false;
-    runs first = runs_of(a), second = runs_of(b);
+    runs_t first = runs_of(a), second = runs_of(b);
     uint32_t looks = MOST_LOOKS;
     return !are_apart_modulo(&first, &second) && meet_from(&first, 0, first.start, &second, 0, second.start, &looks);
 }
 
 /* Its bytes as numbers from the storage's start. False: something is not constant. */
-static bool set_of_type(const sym_pool *pool, const tensor_type *type, int64_t *sizes, int64_t *strides,
-                        element_set *out) {
+static bool set_of_type(const sym_pool_t *pool, const tensor_type_t *type, int64_t *sizes, int64_t *strides,
+                        element_set_t *out) {
     int64_t offset;
     size_t item = dtype_size(type->dtype);
     if (!sym_constant(pool, type->offset, &offset)) return false;
@@ -101,13 +101,13 @@ static bool set_of_type(const sym_pool *pool, const tensor_type *type, int64_t *
         if (!sym_constant(pool, type->shape.sizes[i], &sizes[i])) return false;
         if (!sym_constant(pool, type->strides[i], &strides[i]) || strides[i] < 0) return false;
     }
-    *out = (element_set){(uint64_t)offset * item, type->shape.rank, sizes, strides, item};
+    *out = (element_set_t){(uint64_t)offset * item, type->shape.rank, sizes, strides, item};
     return true;
 }
 
-bool types_meet(const sym_pool *pool, const tensor_type *a, const tensor_type *b) {
+bool types_meet(const sym_pool_t *pool, const tensor_type_t *a, const tensor_type_t *b) {
     int64_t sizes[2][MAX_RANK], strides[2][MAX_RANK];
-    element_set first, second;
+    element_set_t first, second;
     if (!set_of_type(pool, a, sizes[0], strides[0], &first) || !set_of_type(pool, b, sizes[1], strides[1], &second))
         return true;
     return elements_meet(&first, &second);

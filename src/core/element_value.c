@@ -20,7 +20,7 @@ static double ieee_float(uint32_t bits, int exponent_bits, int mantissa_bits) {
     return small_float(bits, exponent_bits, mantissa_bits, (1 << (exponent_bits - 1)) - 1);
 }
 
-static bool float_value(dtype type, const void *data, double *out) {
+static bool float_value(dtype_t type, const void *data, double *out) {
     uint16_t half;
     uint8_t byte;
     float single;
@@ -45,7 +45,7 @@ static bool float_value(dtype type, const void *data, double *out) {
     }
 }
 
-static bool whole_value(dtype type, const void *data, int64_t *out) {
+static bool whole_value(dtype_t type, const void *data, int64_t *out) {
     union {
         uint8_t u8;
         int8_t i8;
@@ -68,8 +68,8 @@ static bool whole_value(dtype type, const void *data, int64_t *out) {
     }
 }
 
-bool element_value(dtype type, const void *data, sym_value *out) {
-    *out = (sym_value){.kind = SYM_KIND_INT};
+bool element_value(dtype_t type, const void *data, sym_value_t *out) {
+    *out = (sym_value_t){.kind = SYM_KIND_INT};
     if (dtype_is_complex(type) || dtype_size(type) == 0) return false;
     if (dtype_is_float(type)) {
         out->kind = SYM_KIND_FLOAT;

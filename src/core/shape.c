@@ -2,14 +2,14 @@
 #include "core/core.h"
 #include <string.h>
 
-sym shape_numel(sym_pool *pool, const shape *shape) {
+sym_t shape_numel(sym_pool_t *pool, const shape_t *shape) {
     if (shape->rank == 0) return sym_int(pool, 1);
     return sym_make(pool, SYM_MUL, shape->sizes, shape->rank);
 }
 
 /* A size 0 counts as 1, so that an empty tensor's strides are those of PyTorch. */
-void shape_dense_strides(sym_pool *pool, const shape *shape, sym *out_strides) {
-    sym one = sym_int(pool, 1), stride = one;
+void shape_dense_strides(sym_pool_t *pool, const shape_t *shape, sym_t *out_strides) {
+    sym_t one = sym_int(pool, 1), stride = one;
     for (uint32_t i = shape->rank; i-- > 0;) {
         out_strides[i] = stride;
         if (i > 0) stride = sym_mul(pool, stride, sym_max(pool, one, shape->sizes[i]));
@@ -24,14 +24,14 @@ void dense_strides(uint32_t rank, const int64_t *sizes, int64_t *out_strides) {
     }
 }
 
-bool shape_same(const shape *a, const shape *b) {
+bool shape_same(const shape_t *a, const shape_t *b) {
     if (a->rank != b->rank) return false;
     for (uint32_t i = 0; i < a->rank; i++)
         if (!sym_same(a->sizes[i], b->sizes[i])) return false;
     return true;
 }
 
-bool shape_fits(const sym_pool *pool, const shape *shape, dtype type) {
+bool shape_fits(const sym_pool_t *pool, const shape_t *shape, dtype_t type) {
     int64_t bytes = dtype_size(type), least, most;
     for (uint32_t i = 0; i < shape->rank; i++) {
         sym_range(pool, shape->sizes[i], &least, &most);
@@ -40,7 +40,7 @@ bool shape_fits(const sym_pool *pool, const shape *shape, dtype type) {
     return bytes <= MAX_TENSOR_BYTES;
 }
 
-bool shape_constant(const sym_pool *pool, const shape *shape, int64_t *out_sizes) {
+bool shape_constant(const sym_pool_t *pool, const shape_t *shape, int64_t *out_sizes) {
     for (uint32_t i = 0; i < shape->rank; i++) {
         int64_t size;
         if (!sym_constant(pool, shape->sizes[i], &size)) return false;
@@ -49,45 +49,45 @@ bool shape_constant(const sym_pool *pool, const shape *shape, int64_t *out_sizes
     return true;
 }
 
-static bool is_placed_alike(const tensor_type *a, const tensor_type *b) {
+static bool is_placed_alike(const tensor_type_t *a, const tensor_type_t *b) {
     return a->dtype == b->dtype && shape_same(&a->shape, &b->shape) && sym_same(a->offset, b->offset);
 }
 
-bool type_same(const tensor_type *a, const tensor_type *b) {
+bool type_same(const tensor_type_t *a, const tensor_type_t *b) {
     if (!is_placed_alike(a, b)) return false;
     for (uint32_t i = 0; i < a->shape.rank; i++)
         if (!sym_same(a->strides[i], b->strides[i])) return false;
     return true;
 }
 
-bool type_same_elements(const tensor_type *a, const tensor_type *b) {
+bool type_same_elements(const tensor_type_t *a, const tensor_type_t *b) {
     if (!is_placed_alike(a, b)) return false;
     for (uint32_t i = 0; i < a->shape.rank; i++)
         if (!sym_is_one(a->shape.sizes[i]) && !sym_same(a->strides[i], b->strides[i])) return false;
     return true;
 }
 
-truth shape_equal(sym_pool *pool, const shape *a, const shape *b) {
-    truth all = TRUTH_TRUE;
+truth_t shape_equal(sym_pool_t *pool, const shape_t *a, const shape_t *b) {
+    truth_t all = TRUTH_TRUE;
     if (a->rank != b->rank) return TRUTH_FALSE;
     for (uint32_t i = 0; i < a->rank; i++) {
-        truth one = sym_is_eq(pool, a->sizes[i], b->sizes[i]);
+        truth_t one = sym_is_eq(pool, a->sizes[i], b->sizes[i]);
         if (one == TRUTH_FALSE) return one;
         if (one == TRUTH_UNKNOWN) all = one;
     }
     return all;
 }
 
-bool type_is_dense(sym_pool *pool, const tensor_type *type) {
-    sym strides[MAX_RANK];
+bool type_is_dense(sym_pool_t *pool, const tensor_type_t *type) {
+    sym_t strides[MAX_RANK];
     shape_dense_strides(pool, &type->shape, strides);
     for (uint32_t i = 0; i < type->shape.rank; i++)
         if (!sym_same(strides[i], type->strides[i]) && !sym_is_one(type->shape.sizes[i])) return false;
     return true;
 }
 
-static insitu_status broadcast_failed(sym_pool *pool, const shape *a, const shape *b, insitu_diag *diag) {
-    text left, right;
+static insitu_status broadcast_failed(sym_pool_t *pool, const shape_t *a, const shape_t *b, insitu_diag *diag) {
+    text_t left, right;
     text_init(&left);
     text_init(&right);
     shape_print(pool, a, &left);
@@ -100,13 +100,13 @@ static insitu_status broadcast_failed(sym_pool *pool, const shape *a, const shap
     return status;
 }
 
-insitu_status shape_broadcast(sym_pool *pool, const shape *a, const shape *b, shape *out, insitu_diag *diag) {
-    const shape *longer = a->rank >= b->rank ? a : b, *shorter = a->rank >= b->rank ? b : a;
+insitu_status shape_broadcast(sym_pool_t *pool, const shape_t *a, const shape_t *b, shape_t *out, insitu_diag *diag) {
+    const shape_t *longer = a->rank >= b->rank ? a : b, *shorter = a->rank >= b->rank ? b : a;
     uint32_t offset = longer->rank - shorter->rank;
-    shape result = *longer;
+    shape_t result = *longer;
     memset(out, 0, sizeof *out);
     for (uint32_t i = 0; i < shorter->rank; i++) {
-        sym first = longer->sizes[offset + i], second = shorter->sizes[i];
+        sym_t first = longer->sizes[offset + i], second = shorter->sizes[i];
         if (sym_is_one(second)) continue;
         if (sym_is_one(first))
             result.sizes[offset + i] = second;
@@ -119,7 +119,7 @@ insitu_status shape_broadcast(sym_pool *pool, const shape *a, const shape *b, sh
 
 /* ---- text ---- */
 
-static void print_list(const sym_pool *pool, const sym *items, uint32_t count, const char *brackets, text *out) {
+static void print_list(const sym_pool_t *pool, const sym_t *items, uint32_t count, const char *brackets, text_t *out) {
     text_add(out, brackets, 1);
     for (uint32_t i = 0; i < count; i++) {
         if (i > 0) text_add(out, ",", 1);
@@ -128,11 +128,11 @@ static void print_list(const sym_pool *pool, const sym *items, uint32_t count, c
     text_add(out, brackets + 1, 1);
 }
 
-void shape_print(const sym_pool *pool, const shape *shape, text *out) {
+void shape_print(const sym_pool_t *pool, const shape_t *shape, text_t *out) {
     print_list(pool, shape->sizes, shape->rank, "[]", out);
 }
 
-static bool dense_by_numbers(const sym_pool *pool, const tensor_type *type, bool *out_dense) {
+static bool dense_by_numbers(const sym_pool_t *pool, const tensor_type_t *type, bool *out_dense) {
     int64_t size, stride, expected = 1;
     *out_dense = true;
     for (uint32_t i = type->shape.rank; i-- > 0;) {
@@ -145,19 +145,19 @@ static bool dense_by_numbers(const sym_pool *pool, const tensor_type *type, bool
 }
 
 /* True if the strides are exactly those of shape_dense_strides, dimensions of size 1 included. */
-static bool has_dense_strides(const sym_pool *pool, const tensor_type *type) {
+static bool has_dense_strides(const sym_pool_t *pool, const tensor_type_t *type) {
     bool dense;
     if (dense_by_numbers(pool, type, &dense)) return dense;
-    sym strides[MAX_RANK];
-    sym_pool view;
+    sym_t strides[MAX_RANK];
+    sym_pool_t view;
     sym_pool_view(pool, &view);
     shape_dense_strides(&view, &type->shape, strides);
-    dense = !view.failed && memcmp(strides, type->strides, sizeof(sym) * type->shape.rank) == 0;
+    dense = !view.failed && memcmp(strides, type->strides, sizeof(sym_t) * type->shape.rank) == 0;
     sym_pool_release(&view);
     return dense;
 }
 
-void type_print(const sym_pool *pool, const tensor_type *type, text *out) {
+void type_print(const sym_pool_t *pool, const tensor_type_t *type, text_t *out) {
     int64_t offset;
     text_printf(out, "%s", dtype_name(type->dtype));
     shape_print(pool, &type->shape, out);
@@ -171,7 +171,7 @@ void type_print(const sym_pool *pool, const tensor_type *type, text *out) {
 }
 
 /* Items between brackets[0] and brackets[1]. */
-static insitu_status parse_list(sym_pool *pool, const char **cursor, const char *brackets, sym *items,
+static insitu_status parse_list(sym_pool_t *pool, const char **cursor, const char *brackets, sym_t *items,
                                 uint32_t *out_count, insitu_diag *diag) {
     const char *c = *cursor;
     *out_count = 0;
@@ -191,12 +191,12 @@ static insitu_status parse_list(sym_pool *pool, const char **cursor, const char 
     return INSITU_OK;
 }
 
-insitu_status shape_parse(sym_pool *pool, const char **cursor, shape *out, insitu_diag *diag) {
+insitu_status shape_parse(sym_pool_t *pool, const char **cursor, shape_t *out, insitu_diag *diag) {
     memset(out, 0, sizeof *out);
     return parse_list(pool, cursor, "[]", out->sizes, &out->rank, diag);
 }
 
-static insitu_status parse_dtype(const char **cursor, dtype *out, insitu_diag *diag) {
+static insitu_status parse_dtype(const char **cursor, dtype_t *out, insitu_diag *diag) {
     char name[16];
     size_t size = 0;
     const char *c = *cursor;
@@ -210,7 +210,7 @@ static insitu_status parse_dtype(const char **cursor, dtype *out, insitu_diag *d
     FAIL(diag, INSITU_FORMAT, "expected an element type at '%.40s'", c);
 }
 
-static insitu_status parse_offset(sym_pool *pool, const char **cursor, sym *out, insitu_diag *diag) {
+static insitu_status parse_offset(sym_pool_t *pool, const char **cursor, sym_t *out, insitu_diag *diag) {
     const char *c = *cursor + 1;
     size_t size = 0;
     if (*c == '(') {
@@ -234,7 +234,7 @@ static insitu_status parse_offset(sym_pool *pool, const char **cursor, sym *out,
     return INSITU_OK;
 }
 
-insitu_status type_parse(sym_pool *pool, const char **cursor, tensor_type *out, insitu_diag *diag) {
+insitu_status type_parse(sym_pool_t *pool, const char **cursor, tensor_type_t *out, insitu_diag *diag) {
     memset(out, 0, sizeof *out);
     TRY(parse_dtype(cursor, &out->dtype, diag));
     TRY(shape_parse(pool, cursor, &out->shape, diag));

@@ -3,9 +3,9 @@
 #include "core/core_int.h"
 #include <math.h>
 
-double value_as_double(sym_value value) { return value.kind == SYM_KIND_FLOAT ? value.f : (double)value.i; }
+double value_as_double(sym_value_t value) { return value.kind == SYM_KIND_FLOAT ? value.f : (double)value.i; }
 
-static bool is_true(sym_value value) { return value.kind == SYM_KIND_FLOAT ? value.f != 0 : value.i != 0; }
+static bool is_true(sym_value_t value) { return value.kind == SYM_KIND_FLOAT ? value.f != 0 : value.i != 0; }
 
 static bool integer_power(int64_t base, int64_t exponent, int64_t *out) {
     int64_t result = 1;
@@ -26,7 +26,7 @@ static bool shift_left(int64_t a, int64_t by, int64_t *out) {
     return by <= 62 && checked_mul(a, INT64_C(1) << by, out);
 }
 
-static bool integer_pair(sym_op op, int64_t a, int64_t b, int64_t *out) {
+static bool integer_pair(sym_op_t op, int64_t a, int64_t b, int64_t *out) {
     bool divides = b != 0 && !(a == INT64_MIN && b == -1);
     switch ((int)op) {
     case SYM_ADD: return checked_add(a, b, out);
@@ -57,7 +57,7 @@ static double python_floordiv(double a, double b) {
     return quotient - whole > 0.5 ? whole + 1 : whole;
 }
 
-static bool float_pair(sym_op op, double a, double b, double *out) {
+static bool float_pair(sym_op_t op, double a, double b, double *out) {
     switch ((int)op) {
     case SYM_ADD: *out = a + b; return true;
     case SYM_MUL: *out = a * b; return true;
@@ -81,7 +81,7 @@ static int order_mixed(int64_t a, double b) {
     return (double)whole < b ? -1 : 0;
 }
 
-static int order_values(sym_value a, sym_value b) {
+static int order_values(sym_value_t a, sym_value_t b) {
     if (a.kind != SYM_KIND_FLOAT && b.kind != SYM_KIND_FLOAT) return a.i < b.i ? -1 : a.i > b.i;
     if (a.kind != SYM_KIND_FLOAT) return order_mixed(a.i, b.f);
     if (a.f != a.f || b.f != b.f) return 2;
@@ -89,7 +89,7 @@ static int order_values(sym_value a, sym_value b) {
     return -order_mixed(b.i, a.f);
 }
 
-static bool compare_pair(sym_op op, sym_value a, sym_value b) {
+static bool compare_pair(sym_op_t op, sym_value_t a, sym_value_t b) {
     int order = order_values(a, b);
     switch ((int)op) {
     case SYM_EQ: return order == 0;
@@ -114,7 +114,7 @@ static double divide_integers(int64_t a, int64_t b) {
     return (a < 0) != (b < 0) ? -result : result;
 }
 
-static double unary_float(sym_op op, double x) {
+static double unary_float(sym_op_t op, double x) {
     switch ((int)op) {
     case SYM_SQRT: return sqrt(x);
     case SYM_EXP: return exp(x);
@@ -134,14 +134,14 @@ static double unary_float(sym_op op, double x) {
     }
 }
 
-static bool rounded(sym_op op, double x, int64_t *out) {
+static bool rounded(sym_op_t op, double x, int64_t *out) {
     double whole = op == SYM_TRUNC ? trunc(x) : op == SYM_CEIL ? ceil(x) : op == SYM_FLOOR ? floor(x) : nearbyint(x);
     if (!(whole >= -0x1p63 && whole < 0x1p63)) return false;
     *out = (int64_t)whole;
     return true;
 }
 
-static bool absolute(sym_value a, sym_value *out) {
+static bool absolute(sym_value_t a, sym_value_t *out) {
     *out = a;
     if (a.kind == SYM_KIND_FLOAT)
         out->f = fabs(a.f);
@@ -151,27 +151,27 @@ static bool absolute(sym_value a, sym_value *out) {
     return true;
 }
 
-static sym_value to_kind(sym_value value, sym_kind kind) {
-    if (kind == SYM_KIND_FLOAT) return (sym_value){.kind = kind, .f = value_as_double(value)};
-    return (sym_value){.kind = kind, .i = kind == SYM_KIND_BOOL ? is_true(value) : value.i};
+static sym_value_t to_kind(sym_value_t value, sym_kind_t kind) {
+    if (kind == SYM_KIND_FLOAT) return (sym_value_t){.kind = kind, .f = value_as_double(value)};
+    return (sym_value_t){.kind = kind, .i = kind == SYM_KIND_BOOL ? is_true(value) : value.i};
 }
 
-static bool apply_unary(sym_op op, sym_value a, sym_value *out) {
+static bool apply_unary(sym_op_t op, sym_value_t a, sym_value_t *out) {
     if (op == SYM_NOT) {
-        *out = (sym_value){.kind = SYM_KIND_BOOL, .i = !is_true(a)};
+        *out = (sym_value_t){.kind = SYM_KIND_BOOL, .i = !is_true(a)};
         return true;
     }
     if (op == SYM_ABS) return absolute(a, out);
     if (op >= SYM_TRUNC && op <= SYM_ROUND) {
-        *out = (sym_value){.kind = SYM_KIND_INT, .i = a.i};
+        *out = (sym_value_t){.kind = SYM_KIND_INT, .i = a.i};
         return a.kind != SYM_KIND_FLOAT || rounded(op, a.f, &out->i);
     }
-    *out = (sym_value){.kind = SYM_KIND_FLOAT, .f = unary_float(op, value_as_double(a))};
+    *out = (sym_value_t){.kind = SYM_KIND_FLOAT, .f = unary_float(op, value_as_double(a))};
     return true;
 }
 
-static bool apply_pair(sym_op op, sym_kind kind, sym_value a, sym_value b, sym_value *out) {
-    *out = (sym_value){.kind = kind};
+static bool apply_pair(sym_op_t op, sym_kind_t kind, sym_value_t a, sym_value_t b, sym_value_t *out) {
+    *out = (sym_value_t){.kind = kind};
     if (op == SYM_AND || op == SYM_OR) {
         out->i = op == SYM_AND ? is_true(a) && is_true(b) : is_true(a) || is_true(b);
         return true;
@@ -189,7 +189,7 @@ static bool apply_pair(sym_op op, sym_kind kind, sym_value a, sym_value b, sym_v
     return integer_pair(op, a.i, b.i, &out->i);
 }
 
-bool sym_apply(sym_op op, sym_kind kind, const sym_value *args, uint32_t count, sym_value *out) {
+bool sym_apply(sym_op_t op, sym_kind_t kind, const sym_value_t *args, uint32_t count, sym_value_t *out) {
     if (op == SYM_WHERE) {
         *out = to_kind(is_true(args[0]) ? args[1] : args[2], kind);
         return true;
@@ -201,7 +201,7 @@ bool sym_apply(sym_op op, sym_kind kind, const sym_value *args, uint32_t count, 
     *out = to_kind(args[0], op == SYM_AND || op == SYM_OR ? SYM_KIND_BOOL : args[0].kind);
     if (count == 1) *out = to_kind(args[0], kind);
     for (uint32_t i = 1; i < count; i++) {
-        sym_value left = *out;
+        sym_value_t left = *out;
         if (!apply_pair(op, kind, left, args[i], out)) return false;
     }
     return true;
@@ -210,32 +210,32 @@ bool sym_apply(sym_op op, sym_kind kind, const sym_value *args, uint32_t count, 
 /* ---- evaluation ---- */
 
 typedef struct evaluation {
-    const sym_pool *pool;
-    const sym_value *values;
+    const sym_pool_t *pool;
+    const sym_value_t *values;
     const bool *bound;
     uint32_t missing;
-} evaluation;
+} evaluation_t;
 
-static bool evaluate(evaluation *e, sym a, sym_value *out);
+static bool evaluate(evaluation_t *e, sym_t a, sym_value_t *out);
 
 /* A sum or product of any number of integers: no overflow on the way if the whole fits. */
-static bool evaluate_integers(evaluation *e, const sym_node *node, sym_value *out) {
-    wide total = node->op == SYM_MUL;
+static bool evaluate_integers(evaluation_t *e, const sym_node_t *node, sym_value_t *out) {
+    wide_t total = node->op == SYM_MUL;
     for (uint32_t i = 0; i < node->arg_count; i++) {
-        sym_value next;
+        sym_value_t next;
         if (!evaluate(e, node->args[i], &next)) return false;
-        if (node->op == SYM_ADD ? __builtin_add_overflow(total, (wide)next.i, &total)
-                                : __builtin_mul_overflow(total, (wide)next.i, &total))
+        if (node->op == SYM_ADD ? __builtin_add_overflow(total, (wide_t)next.i, &total)
+                                : __builtin_mul_overflow(total, (wide_t)next.i, &total))
             return false;
     }
-    *out = (sym_value){.kind = SYM_KIND_INT, .i = (int64_t)total};
+    *out = (sym_value_t){.kind = SYM_KIND_INT, .i = (int64_t)total};
     return total >= INT64_MIN && total <= INT64_MAX;
 }
 
-static bool evaluate_logical(evaluation *e, const sym_node *node, sym_value *out) {
-    *out = (sym_value){.kind = SYM_KIND_BOOL, .i = node->op == SYM_AND};
+static bool evaluate_logical(evaluation_t *e, const sym_node_t *node, sym_value_t *out) {
+    *out = (sym_value_t){.kind = SYM_KIND_BOOL, .i = node->op == SYM_AND};
     for (uint32_t i = 0; i < node->arg_count; i++) {
-        sym_value next;
+        sym_value_t next;
         if (!evaluate(e, node->args[i], &next)) return false;
         if (is_true(next) == (node->op == SYM_AND)) continue;
         out->i = node->op == SYM_OR;
@@ -244,21 +244,22 @@ static bool evaluate_logical(evaluation *e, const sym_node *node, sym_value *out
     return true;
 }
 
-static bool evaluate_chain(evaluation *e, const sym_node *node, sym_value *out) {
-    sym_value pair[3] = {0}; /* no operator of a chain reads a third; the compiler cannot know */
+static bool evaluate_chain(evaluation_t *e, const sym_node_t *node, sym_value_t *out) {
+    sym_value_t pair[3] = {0}; /* no operator of a chain reads a third; the compiler cannot know */
     if (!evaluate(e, node->args[0], &pair[0])) return false;
-    if (node->arg_count == 1) return sym_apply((sym_op)node->op, (sym_kind)node->kind, pair, 1, out);
+    if (node->arg_count == 1) return sym_apply((sym_op_t)node->op, (sym_kind_t)node->kind, pair, 1, out);
     for (uint32_t i = 1; i < node->arg_count; i++) {
-        if (!evaluate(e, node->args[i], &pair[1]) || !sym_apply((sym_op)node->op, (sym_kind)node->kind, pair, 2, out))
+        if (!evaluate(e, node->args[i], &pair[1]) ||
+            !sym_apply((sym_op_t)node->op, (sym_kind_t)node->kind, pair, 2, out))
             return false;
         pair[0] = *out;
     }
     return true;
 }
 
-static bool evaluate(evaluation *e, sym a, sym_value *out) {
-    const sym_node *node = node_of(e->pool, a);
-    sym_value condition;
+static bool evaluate(evaluation_t *e, sym_t a, sym_value_t *out) {
+    const sym_node_t *node = node_of(e->pool, a);
+    sym_value_t condition;
     if (node->op == SYM_CONST) {
         *out = sym_value_of(e->pool, a);
         return true;
@@ -268,13 +269,13 @@ static bool evaluate(evaluation *e, sym a, sym_value *out) {
             e->missing = (uint32_t)node->i;
             return false;
         }
-        *out = to_kind(e->values[node->i], (sym_kind)node->kind);
+        *out = to_kind(e->values[node->i], (sym_kind_t)node->kind);
         return true;
     }
     if (node->op == SYM_WHERE) { /* only the side that is asked for: the other one may fail */
         if (!evaluate(e, node->args[0], &condition) || !evaluate(e, node->args[is_true(condition) ? 1 : 2], out))
             return false;
-        *out = to_kind(*out, (sym_kind)node->kind);
+        *out = to_kind(*out, (sym_kind_t)node->kind);
         return true;
     }
     if (node->op == SYM_AND || node->op == SYM_OR) return evaluate_logical(e, node, out);
@@ -283,10 +284,10 @@ static bool evaluate(evaluation *e, sym a, sym_value *out) {
     return evaluate_chain(e, node, out);
 }
 
-bool sym_evaluate(const sym_pool *pool, sym a, const sym_value *values, const bool *bound, sym_value *out,
+bool sym_evaluate(const sym_pool_t *pool, sym_t a, const sym_value_t *values, const bool *bound, sym_value_t *out,
                   uint32_t *out_missing) {
-    evaluation e = {pool, values, bound, NONE};
-    *out = (sym_value){.kind = sym_kind_of(pool, a)};
+    evaluation_t e = {pool, values, bound, NONE};
+    *out = (sym_value_t){.kind = sym_kind_of(pool, a)};
     bool done = evaluate(&e, a, out);
     *out_missing = e.missing;
     return done;

@@ -1,22 +1,22 @@
 /* Expressions that have no value, whatever their symbols are: 5 // 0, n % 0, 1 << -1, a sum beyond 64 bits. */
 #include "core/core_int.h"
 
-static bool is_zero(const sym_pool *pool, sym a) {
+static bool is_zero(const sym_pool_t *pool, sym_t a) {
     double value;
-    range r = range_of(pool, a);
+    range_t r = range_of(pool, a);
     if (sym_constant_float(pool, a, &value)) return value == 0;
     return sym_kind_of(pool, a) == SYM_KIND_INT && r.min == 0 && r.max == 0;
 }
 
 /* The sum of the least values is too large, or that of the greatest too small. */
-static bool sum_overflows(const sym_pool *pool, const sym_node *node) {
-    wide least = 0, most = 0;
+static bool sum_overflows(const sym_pool_t *pool, const sym_node_t *node) {
+    wide_t least = 0, most = 0;
     bool has_least = true, has_most = true;
     for (uint32_t i = 0; i < node->arg_count; i++) {
         int64_t constant;
         bool is_constant = sym_constant(pool, node->args[i], &constant);
-        range r = range_of(pool, node->args[i]);
-        if (is_constant) r = (range){constant, constant}; /* no bound of an interval, whichever it is */
+        range_t r = range_of(pool, node->args[i]);
+        if (is_constant) r = (range_t){constant, constant}; /* no bound of an interval, whichever it is */
         has_least &= r.min != INT64_MIN || is_constant;
         has_most &= r.max != INT64_MAX || is_constant;
         least += r.min;
@@ -25,10 +25,10 @@ static bool sum_overflows(const sym_pool *pool, const sym_node *node) {
     return (has_least && least > INT64_MAX) || (has_most && most < INT64_MIN);
 }
 
-static bool product_overflows(const sym_pool *pool, const sym_node *node) {
-    wide least = 1;
+static bool product_overflows(const sym_pool_t *pool, const sym_node_t *node) {
+    wide_t least = 1;
     for (uint32_t i = 0; i < node->arg_count; i++) {
-        range r = range_of(pool, node->args[i]);
+        range_t r = range_of(pool, node->args[i]);
         if (r.min < 1) return false;
         least *= r.min;
         if (least > INT64_MAX) return true;
@@ -37,9 +37,9 @@ static bool product_overflows(const sym_pool *pool, const sym_node *node) {
 }
 
 /* The arguments are constants, and no value was found for them. */
-static bool constants_fail(const sym_pool *pool, sym a) {
-    const sym_node *node = node_of(pool, a);
-    sym_value value;
+static bool constants_fail(const sym_pool_t *pool, sym_t a) {
+    const sym_node_t *node = node_of(pool, a);
+    sym_value_t value;
     uint32_t missing;
     if (node->arg_count == 0) return false;
     for (uint32_t i = 0; i < node->arg_count; i++)
@@ -47,15 +47,15 @@ static bool constants_fail(const sym_pool *pool, sym a) {
     return !sym_evaluate(pool, a, NULL, NULL, &value, &missing);
 }
 
-static bool has_float(const sym_pool *pool, const sym_node *node) {
+static bool has_float(const sym_pool_t *pool, const sym_node_t *node) {
     for (uint32_t i = 0; i < node->arg_count; i++)
         if (sym_kind_of(pool, node->args[i]) == SYM_KIND_FLOAT) return true;
     return false;
 }
 
 /* The operator itself fails for all values of its arguments. */
-static bool always_fails(const sym_pool *pool, sym a) {
-    const sym_node *node = node_of(pool, a);
+static bool always_fails(const sym_pool_t *pool, sym_t a) {
+    const sym_node_t *node = node_of(pool, a);
     if (constants_fail(pool, a)) return true;
     switch ((int)node->op) {
     case SYM_FLOORDIV:
@@ -72,10 +72,10 @@ static bool always_fails(const sym_pool *pool, sym a) {
     }
 }
 
-bool sym_find_fault(const sym_pool *pool, sym a, sym *out_part) {
-    const sym_node *node = node_of(pool, a);
+bool sym_find_fault(const sym_pool_t *pool, sym_t a, sym_t *out_part) {
+    const sym_node_t *node = node_of(pool, a);
     uint32_t certain = node->arg_count; /* arguments that are evaluated whatever the others are */
-    sym other;
+    sym_t other;
     *out_part = a;
     if (node->op == SYM_WHERE || node->op == SYM_AND || node->op == SYM_OR) certain = 1;
     for (uint32_t i = 0; i < certain; i++)

@@ -11,22 +11,22 @@
 
 enum { MAX_CHUNKS = 4 }; /* terms that one coefficient wider than int64_t may become */
 
-uint32_t monomial_factors(const sym_pool *pool, const sym *monomial, const sym **out_factors) {
-    const sym_node *node = node_of(pool, *monomial);
+uint32_t monomial_factors(const sym_pool_t *pool, const sym_t *monomial, const sym_t **out_factors) {
+    const sym_node_t *node = node_of(pool, *monomial);
     *out_factors = node->op == SYM_MUL ? node->args : monomial;
     return monomial->id == 1 ? 0 : node->op == SYM_MUL ? node->arg_count : 1;
 }
 
-static sym make_monomial(sym_pool *pool, const sym *factors, uint32_t count) {
-    if (count == 0) return (sym){1};
+static sym_t make_monomial(sym_pool_t *pool, const sym_t *factors, uint32_t count) {
+    if (count == 0) return (sym_t){1};
     return count == 1 ? factors[0] : sym_intern(pool, SYM_MUL, SYM_KIND_INT, factors, count);
 }
 
 /* Merges two sorted lists of factors. */
-static bool monomial_multiply(sym_pool *pool, sym a, sym b, sym *out) {
-    const sym *left, *right;
+static bool monomial_multiply(sym_pool_t *pool, sym_t a, sym_t b, sym_t *out) {
+    const sym_t *left, *right;
     uint32_t left_count = monomial_factors(pool, &a, &left), right_count = monomial_factors(pool, &b, &right);
-    sym merged[MAX_FACTORS];
+    sym_t merged[MAX_FACTORS];
     uint32_t count = left_count + right_count;
     if (count > MAX_FACTORS) return false;
     for (uint32_t i = 0, j = 0; i + j < count;) {
@@ -38,11 +38,11 @@ static bool monomial_multiply(sym_pool *pool, sym a, sym b, sym *out) {
     return true;
 }
 
-bool monomial_divide(sym_pool *pool, sym dividend, sym divisor, sym *out) {
-    const sym *over, *under;
+bool monomial_divide(sym_pool_t *pool, sym_t dividend, sym_t divisor, sym_t *out) {
+    const sym_t *over, *under;
     uint32_t over_count = monomial_factors(pool, &dividend, &over);
     uint32_t under_count = monomial_factors(pool, &divisor, &under);
-    sym left[MAX_FACTORS];
+    sym_t left[MAX_FACTORS];
     uint32_t count = 0, used = 0;
     if (over_count > MAX_FACTORS) return false;
     for (uint32_t i = 0; i < over_count; i++) {
@@ -58,36 +58,36 @@ bool monomial_divide(sym_pool *pool, sym dividend, sym divisor, sym *out) {
 
 /* ---- terms ---- */
 
-bool poly_add_term(poly *sum, sym monomial, wide coefficient) {
+bool poly_add_term(poly_t *sum, sym_t monomial, wide_t coefficient) {
     for (uint32_t i = 0; i < sum->count; i++) {
         if (!sym_same(sum->terms[i].monomial, monomial)) continue;
         return !__builtin_add_overflow(sum->terms[i].coefficient, coefficient, &sum->terms[i].coefficient);
     }
     if (sum->count == MAX_TERMS) return false;
-    sum->terms[sum->count++] = (poly_term){coefficient, monomial};
+    sum->terms[sum->count++] = (poly_term_t){coefficient, monomial};
     return true;
 }
 
 /* Splits a node that is no ADD into coefficient and monomial. */
-static poly_term term_of(sym_pool *pool, sym a) {
+static poly_term_t term_of(sym_pool_t *pool, sym_t a) {
     int64_t constant;
-    const sym_node *node = node_of(pool, a);
-    if (sym_constant(pool, a, &constant)) return (poly_term){constant, {1}};
-    if (node->op != SYM_MUL || node->kind == SYM_KIND_FLOAT) return (poly_term){1, a};
-    wide coefficient = 1;
+    const sym_node_t *node = node_of(pool, a);
+    if (sym_constant(pool, a, &constant)) return (poly_term_t){constant, {1}};
+    if (node->op != SYM_MUL || node->kind == SYM_KIND_FLOAT) return (poly_term_t){1, a};
+    wide_t coefficient = 1;
     uint32_t constants = 0;
     for (; constants < node->arg_count && sym_constant(pool, node->args[constants], &constant); constants++)
-        if (__builtin_mul_overflow(coefficient, (wide)constant, &coefficient)) return (poly_term){1, a};
-    if (constants == 0) return (poly_term){1, a};
-    return (poly_term){coefficient, make_monomial(pool, node->args + constants, node->arg_count - constants)};
+        if (__builtin_mul_overflow(coefficient, (wide_t)constant, &coefficient)) return (poly_term_t){1, a};
+    if (constants == 0) return (poly_term_t){1, a};
+    return (poly_term_t){coefficient, make_monomial(pool, node->args + constants, node->arg_count - constants)};
 }
 
-bool poly_add_sym(sym_pool *pool, poly *sum, sym a, wide scale) {
+bool poly_add_sym(sym_pool_t *pool, poly_t *sum, sym_t a, wide_t scale) {
     bool is_sum = is_op(pool, a, SYM_ADD) && sym_kind_of(pool, a) != SYM_KIND_FLOAT;
-    const sym *args = is_sum ? node_of(pool, a)->args : &a;
+    const sym_t *args = is_sum ? node_of(pool, a)->args : &a;
     uint32_t count = is_sum ? node_of(pool, a)->arg_count : 1;
     for (uint32_t i = 0; i < count; i++) {
-        poly_term term = term_of(pool, args[i]);
+        poly_term_t term = term_of(pool, args[i]);
         if (__builtin_mul_overflow(term.coefficient, scale, &term.coefficient) ||
             !poly_add_term(sum, term.monomial, term.coefficient))
             return false;
@@ -95,15 +95,15 @@ bool poly_add_sym(sym_pool *pool, poly *sum, sym a, wide scale) {
     return true;
 }
 
-bool poly_of_difference(sym_pool *pool, sym a, sym b, poly *out) {
+bool poly_of_difference(sym_pool_t *pool, sym_t a, sym_t b, poly_t *out) {
     out->count = 0;
     if (!poly_add_sym(pool, out, a, 1) || !poly_add_sym(pool, out, b, -1)) return false;
     poly_sort(pool, out);
     return true;
 }
 
-static int order_monomials(const sym_pool *pool, sym a, sym b) {
-    const sym *left, *right;
+static int order_monomials(const sym_pool_t *pool, sym_t a, sym_t b) {
+    const sym_t *left, *right;
     uint32_t left_count = monomial_factors(pool, &a, &left), right_count = monomial_factors(pool, &b, &right);
     if (left_count != right_count) return left_count > right_count ? -1 : 1;
     for (uint32_t i = 0; i < left_count; i++) {
@@ -113,10 +113,10 @@ static int order_monomials(const sym_pool *pool, sym a, sym b) {
     return 0;
 }
 
-void poly_sort(const sym_pool *pool, poly *sum) {
+void poly_sort(const sym_pool_t *pool, poly_t *sum) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < sum->count; i++) {
-        poly_term term = sum->terms[i];
+        poly_term_t term = sum->terms[i];
         if (term.coefficient == 0) continue;
         uint32_t at = count++;
         for (; at > 0 && order_monomials(pool, sum->terms[at - 1].monomial, term.monomial) > 0; at--)
@@ -126,24 +126,24 @@ void poly_sort(const sym_pool *pool, poly *sum) {
     sum->count = count;
 }
 
-static sym make_term(sym_pool *pool, sym monomial, int64_t coefficient) {
-    sym args[MAX_FACTORS + 1] = {sym_int(pool, coefficient)};
+static sym_t make_term(sym_pool_t *pool, sym_t monomial, int64_t coefficient) {
+    sym_t args[MAX_FACTORS + 1] = {sym_int(pool, coefficient)};
     if (monomial.id == 1) return args[0];
     if (coefficient == 1) return monomial;
-    const sym *factors;
+    const sym_t *factors;
     uint32_t count = monomial_factors(pool, &monomial, &factors);
     bool fits = count <= MAX_FACTORS && !is_const(pool, factors[0]);
-    if (!fits) return sym_product(pool, (sym[]){args[0], monomial}, 2);
-    memcpy(args + 1, factors, sizeof(sym) * count);
+    if (!fits) return sym_product(pool, (sym_t[]){args[0], monomial}, 2);
+    memcpy(args + 1, factors, sizeof(sym_t) * count);
     return sym_intern(pool, SYM_MUL, SYM_KIND_INT, args, count + 1);
 }
 
-bool poly_to_sym(sym_pool *pool, poly *sum, sym *out) {
-    sym args[MAX_TERMS + MAX_CHUNKS];
+bool poly_to_sym(sym_pool_t *pool, poly_t *sum, sym_t *out) {
+    sym_t args[MAX_TERMS + MAX_CHUNKS];
     uint32_t count = 0;
     poly_sort(pool, sum);
     for (uint32_t i = 0; i < sum->count; i++) {
-        wide left = sum->terms[i].coefficient;
+        wide_t left = sum->terms[i].coefficient;
         for (uint32_t chunk = 0; left != 0; chunk++) {
             int64_t part = left > INT64_MAX ? INT64_MAX : left < INT64_MIN ? INT64_MIN : (int64_t)left;
             if (chunk == MAX_CHUNKS) {
@@ -162,12 +162,12 @@ bool poly_to_sym(sym_pool *pool, poly *sum, sym *out) {
     return true;
 }
 
-bool poly_multiply(sym_pool *pool, const poly *a, const poly *b, poly *out) {
+bool poly_multiply(sym_pool_t *pool, const poly_t *a, const poly_t *b, poly_t *out) {
     out->count = 0;
     for (uint32_t i = 0; i < a->count; i++)
         for (uint32_t j = 0; j < b->count; j++) {
-            wide coefficient;
-            sym monomial;
+            wide_t coefficient;
+            sym_t monomial;
             if (__builtin_mul_overflow(a->terms[i].coefficient, b->terms[j].coefficient, &coefficient) ||
                 !monomial_multiply(pool, a->terms[i].monomial, b->terms[j].monomial, &monomial) ||
                 !poly_add_term(out, monomial, coefficient))
@@ -180,32 +180,32 @@ bool poly_multiply(sym_pool *pool, const poly *a, const poly *b, poly *out) {
 /* ---- sums and products ---- */
 
 /* A copy that the node's arguments are sorted in, where limits forbid more. */
-static sym intern_sorted(sym_pool *pool, sym_op op, const sym *args, uint32_t count) {
-    sym *sorted = NULL;
-    if (arena_copy(&pool->arena, args, sizeof(sym) * count, &sorted) != INSITU_OK) {
+static sym_t intern_sorted(sym_pool_t *pool, sym_op_t op, const sym_t *args, uint32_t count) {
+    sym_t *sorted = NULL;
+    if (arena_copy(&pool->arena, args, sizeof(sym_t) * count, &sorted) != INSITU_OK) {
         pool->failed = true;
-        return (sym){0};
+        return (sym_t){0};
     }
     sym_sort(pool, sorted, count);
     return sym_intern(pool, op, SYM_KIND_INT, sorted, count);
 }
 
-sym sym_sum(sym_pool *pool, const sym *args, uint32_t count) {
-    poly sum = {.count = 0};
-    sym result;
+sym_t sym_sum(sym_pool_t *pool, const sym_t *args, uint32_t count) {
+    poly_t sum = {.count = 0};
+    sym_t result;
     for (uint32_t i = 0; i < count; i++)
         if (!poly_add_sym(pool, &sum, args[i], 1)) return intern_sorted(pool, SYM_ADD, args, count);
     return poly_to_sym(pool, &sum, &result) ? result : intern_sorted(pool, SYM_ADD, args, count);
 }
 
 typedef struct product {
-    sym factors[MAX_FACTORS];
+    sym_t factors[MAX_FACTORS];
     uint32_t count;
     int64_t constants[MAX_CHUNKS]; /* no two of which can be multiplied without overflow */
     uint32_t constant_count;
-} product;
+} product_t;
 
-static bool product_add_constant(product *p, int64_t constant) {
+static bool product_add_constant(product_t *p, int64_t constant) {
     if (constant == 1) return true;
     for (uint32_t i = 0; i < p->constant_count; i++) {
         int64_t folded;
@@ -218,7 +218,7 @@ static bool product_add_constant(product *p, int64_t constant) {
     return true;
 }
 
-static bool product_add(sym_pool *pool, product *p, sym a) {
+static bool product_add(sym_pool_t *pool, product_t *p, sym_t a) {
     int64_t constant;
     if (sym_constant(pool, a, &constant)) return product_add_constant(p, constant);
     if (p->count == MAX_FACTORS) return false;
@@ -226,12 +226,12 @@ static bool product_add(sym_pool *pool, product *p, sym a) {
     return true;
 }
 
-static bool product_flatten(sym_pool *pool, product *p, const sym *args, uint32_t count) {
+static bool product_flatten(sym_pool_t *pool, product_t *p, const sym_t *args, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        const sym_node *node = node_of(pool, args[i]);
+        const sym_node_t *node = node_of(pool, args[i]);
         bool nested = node->op == SYM_MUL && node->kind != SYM_KIND_FLOAT;
         uint32_t part_count = nested ? node->arg_count : 1;
-        const sym *parts = nested ? node->args : &args[i];
+        const sym_t *parts = nested ? node->args : &args[i];
         for (uint32_t j = 0; j < part_count; j++)
             if (!product_add(pool, p, parts[j])) return false;
     }
@@ -239,13 +239,13 @@ static bool product_flatten(sym_pool *pool, product *p, const sym *args, uint32_
 }
 
 /* Multiplies the sums among the factors out; false if the result would be large. */
-static bool product_distribute(sym_pool *pool, const product *p, sym *out) {
-    poly total = {.count = 1, .terms = {{1, {1}}}};
+static bool product_distribute(sym_pool_t *pool, const product_t *p, sym_t *out) {
+    poly_t total = {.count = 1, .terms = {{1, {1}}}};
     for (uint32_t i = 0; i < p->constant_count; i++)
-        if (__builtin_mul_overflow(total.terms[0].coefficient, (wide)p->constants[i], &total.terms[0].coefficient))
+        if (__builtin_mul_overflow(total.terms[0].coefficient, (wide_t)p->constants[i], &total.terms[0].coefficient))
             return false;
     for (uint32_t i = 0; i < p->count; i++) {
-        poly factor = {.count = 0}, next;
+        poly_t factor = {.count = 0}, next;
         if (!poly_add_sym(pool, &factor, p->factors[i], 1) || factor.count * total.count > MAX_DISTRIBUTED ||
             !poly_multiply(pool, &total, &factor, &next))
             return false;
@@ -254,12 +254,12 @@ static bool product_distribute(sym_pool *pool, const product *p, sym *out) {
     return poly_to_sym(pool, &total, out);
 }
 
-sym sym_product(sym_pool *pool, const sym *args, uint32_t count) {
-    product p = {.count = 0, .constant_count = 0};
-    sym result, parts[MAX_CHUNKS + MAX_FACTORS];
+sym_t sym_product(sym_pool_t *pool, const sym_t *args, uint32_t count) {
+    product_t p = {.count = 0, .constant_count = 0};
+    sym_t result, parts[MAX_CHUNKS + MAX_FACTORS];
     if (!product_flatten(pool, &p, args, count)) {
         pool->failed = pool->too_large = true;
-        return (sym){0};
+        return (sym_t){0};
     }
     for (uint32_t i = 0; i < p.constant_count; i++)
         if (p.constants[i] == 0) return sym_int(pool, 0);
@@ -268,7 +268,7 @@ sym sym_product(sym_pool *pool, const sym *args, uint32_t count) {
     uint32_t part_count = 0;
     for (uint32_t i = 0; i < p.constant_count; i++)
         if (p.constants[i] != 1) parts[part_count++] = sym_int(pool, p.constants[i]);
-    memcpy(parts + part_count, p.factors, sizeof(sym) * p.count);
+    memcpy(parts + part_count, p.factors, sizeof(sym_t) * p.count);
     part_count += p.count;
     return part_count == 1 ? parts[0] : sym_intern(pool, SYM_MUL, SYM_KIND_INT, parts, part_count);
 }

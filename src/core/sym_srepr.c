@@ -10,45 +10,47 @@
 enum { MAX_SREPR_ARGS = 32, SREPR_NAME = 64 }; /* longer sums and the like are folded as they are read */
 
 typedef struct quotient {
-    sym over, under;
-} quotient;
+    sym_t over, under;
+} quotient_t;
 
 typedef struct srepr {
-    sym_pool *pool;
+    sym_pool_t *pool;
     const char *start, *cursor;
     uint32_t depth;
     insitu_diag *diag;
-} srepr;
+} srepr_t;
 
-static insitu_status parse_value(srepr *s, quotient *out);
+static insitu_status parse_value(srepr_t *s, quotient_t *out);
 
-static insitu_status srepr_failed(srepr *s, const char *what) {
+static insitu_status srepr_failed(srepr_t *s, const char *what) {
     FAIL(s->diag, INSITU_FORMAT, "expression '%.200s': %s at '%.40s'", s->start, what, s->cursor);
 }
 
 /* ---- quotients ---- */
 
-static quotient whole(srepr *s, sym a) { return (quotient){a, sym_int(s->pool, 1)}; }
-static bool is_whole(quotient q) { return q.under.id == 1; }
+static quotient_t whole(srepr_t *s, sym_t a) { return (quotient_t){a, sym_int(s->pool, 1)}; }
+static bool is_whole(quotient_t q) { return q.under.id == 1; }
 
-static sym as_integer(srepr *s, quotient q) { return is_whole(q) ? q.over : sym_floordiv(s->pool, q.over, q.under); }
-
-static sym as_number(srepr *s, quotient q) {
-    return is_whole(q) ? q.over : sym_make(s->pool, SYM_TRUEDIV, (sym[]){q.over, q.under}, 2);
+static sym_t as_integer(srepr_t *s, quotient_t q) {
+    return is_whole(q) ? q.over : sym_floordiv(s->pool, q.over, q.under);
 }
 
-static bool is_float(srepr *s, quotient q) { return sym_kind_of(s->pool, q.over) == SYM_KIND_FLOAT; }
+static sym_t as_number(srepr_t *s, quotient_t q) {
+    return is_whole(q) ? q.over : sym_make(s->pool, SYM_TRUEDIV, (sym_t[]){q.over, q.under}, 2);
+}
 
-static quotient add_quotients(srepr *s, quotient a, quotient b) {
+static bool is_float(srepr_t *s, quotient_t q) { return sym_kind_of(s->pool, q.over) == SYM_KIND_FLOAT; }
+
+static quotient_t add_quotients(srepr_t *s, quotient_t a, quotient_t b) {
     if (is_float(s, a) || is_float(s, b)) return whole(s, sym_add(s->pool, as_number(s, a), as_number(s, b)));
-    if (sym_same(a.under, b.under)) return (quotient){sym_add(s->pool, a.over, b.over), a.under};
-    sym left = sym_mul(s->pool, a.over, b.under), right = sym_mul(s->pool, b.over, a.under);
-    return (quotient){sym_add(s->pool, left, right), sym_mul(s->pool, a.under, b.under)};
+    if (sym_same(a.under, b.under)) return (quotient_t){sym_add(s->pool, a.over, b.over), a.under};
+    sym_t left = sym_mul(s->pool, a.over, b.under), right = sym_mul(s->pool, b.over, a.under);
+    return (quotient_t){sym_add(s->pool, left, right), sym_mul(s->pool, a.under, b.under)};
 }
 
-static quotient multiply_quotients(srepr *s, quotient a, quotient b) {
+static quotient_t multiply_quotients(srepr_t *s, quotient_t a, quotient_t b) {
     if (is_float(s, a) || is_float(s, b)) return whole(s, sym_mul(s->pool, as_number(s, a), as_number(s, b)));
-    return (quotient){sym_mul(s->pool, a.over, b.over), sym_mul(s->pool, a.under, b.under)};
+    return (quotient_t){sym_mul(s->pool, a.over, b.over), sym_mul(s->pool, a.under, b.under)};
 }
 
 /* ---- tokens ---- */
@@ -57,24 +59,24 @@ static bool is_name_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static void skip(srepr *s) {
+static void skip(srepr_t *s) {
     while (*s->cursor == ' ') s->cursor++;
 }
 
-static bool take_char(srepr *s, char c) {
+static bool take_char(srepr_t *s, char c) {
     skip(s);
     if (*s->cursor != c) return false;
     s->cursor++;
     return true;
 }
 
-static insitu_status expect(srepr *s, char c) {
+static insitu_status expect(srepr_t *s, char c) {
     char what[] = "expected '?'";
     what[10] = c;
     return take_char(s, c) ? INSITU_OK : srepr_failed(s, what);
 }
 
-static insitu_status parse_word(srepr *s, char out[SREPR_NAME]) {
+static insitu_status parse_word(srepr_t *s, char out[SREPR_NAME]) {
     size_t size = 0;
     skip(s);
     while (is_name_char(s->cursor[size])) size++;
@@ -86,7 +88,7 @@ static insitu_status parse_word(srepr *s, char out[SREPR_NAME]) {
 }
 
 /* 'text' or "text" */
-static insitu_status parse_quoted(srepr *s, char out[SREPR_NAME]) {
+static insitu_status parse_quoted(srepr_t *s, char out[SREPR_NAME]) {
     skip(s);
     char quote = *s->cursor;
     if (quote != '\'' && quote != '"') return srepr_failed(s, "expected a string");
@@ -99,10 +101,10 @@ static insitu_status parse_quoted(srepr *s, char out[SREPR_NAME]) {
     return INSITU_OK;
 }
 
-static insitu_status parse_integer(srepr *s, int64_t *out) {
+static insitu_status parse_integer(srepr_t *s, int64_t *out) {
     skip(s);
     bool negative = take_char(s, '-');
-    sym_value value;
+    sym_value_t value;
     if (!sym_parse_number(&s->cursor, &value) || value.kind != SYM_KIND_INT || (value.i == INT64_MIN && !negative))
         return srepr_failed(s, "expected a 64-bit integer");
     *out = negative && value.i != INT64_MIN ? -value.i : value.i;
@@ -110,7 +112,7 @@ static insitu_status parse_integer(srepr *s, int64_t *out) {
 }
 
 /* Keyword arguments up to the closing parenthesis, which say nothing that matters here. */
-static insitu_status skip_keywords(srepr *s) {
+static insitu_status skip_keywords(srepr_t *s) {
     char word[SREPR_NAME];
     while (take_char(s, ',')) {
         TRY(parse_word(s, word));
@@ -122,42 +124,42 @@ static insitu_status skip_keywords(srepr *s) {
 
 /* ---- literals ---- */
 
-static insitu_status symbol_named(srepr *s, const char *name, quotient *out) {
+static insitu_status symbol_named(srepr_t *s, const char *name, quotient_t *out) {
     if (!sym_is_name(name)) return srepr_failed(s, "a symbol's name that is no name before");
-    sym_kind kind = strncmp(name, "zf", 2) == 0 || strncmp(name, "zuf", 3) == 0 ? SYM_KIND_FLOAT : SYM_KIND_INT;
+    sym_kind_t kind = strncmp(name, "zf", 2) == 0 || strncmp(name, "zuf", 3) == 0 ? SYM_KIND_FLOAT : SYM_KIND_INT;
     uint32_t index = sym_add_symbol(s->pool, name, kind, INT64_MIN, INT64_MAX);
     *out = whole(s, sym_of_symbol(s->pool, index));
     return INSITU_OK;
 }
 
-static insitu_status parse_symbol(srepr *s, quotient *out) {
+static insitu_status parse_symbol(srepr_t *s, quotient_t *out) {
     char name[SREPR_NAME];
     TRY(parse_quoted(s, name));
     TRY(symbol_named(s, name, out));
     return skip_keywords(s);
 }
 
-static insitu_status parse_rational(srepr *s, quotient *out) {
+static insitu_status parse_rational(srepr_t *s, quotient_t *out) {
     int64_t over, under;
     TRY(parse_integer(s, &over));
     TRY(expect(s, ','));
     TRY(parse_integer(s, &under));
     if (under <= 0) return srepr_failed(s, "a denominator that is not positive before");
-    *out = (quotient){sym_int(s->pool, over), sym_int(s->pool, under)};
+    *out = (quotient_t){sym_int(s->pool, over), sym_int(s->pool, under)};
     return expect(s, ')');
 }
 
 /* Float('0.5', precision=53): at most 53 bits, so that the decimal digits give the double back. */
-static insitu_status parse_float_call(srepr *s, quotient *out) {
+static insitu_status parse_float_call(srepr_t *s, quotient_t *out) {
     char digits[SREPR_NAME];
-    sym_value value;
+    sym_value_t value;
     TRY(parse_quoted(s, digits));
     bool negative = digits[0] == '-';
     const char *at = digits + (digits[0] == '-' || digits[0] == '+');
     if (strcmp(at, "inf") == 0)
-        value = (sym_value){.kind = SYM_KIND_FLOAT, .f = (double)INFINITY};
+        value = (sym_value_t){.kind = SYM_KIND_FLOAT, .f = (double)INFINITY};
     else if (strcmp(at, "nan") == 0)
-        value = (sym_value){.kind = SYM_KIND_FLOAT, .f = (double)NAN};
+        value = (sym_value_t){.kind = SYM_KIND_FLOAT, .f = (double)NAN};
     else if (!sym_parse_number(&at, &value) || *at)
         return srepr_failed(s, "a float out of range before");
     double number = value_as_double(value);
@@ -189,17 +191,17 @@ typedef enum form {
     FORM_IDENTITY,
     FORM_PIECEWISE,
     FORM_DENSE
-} form;
+} form_t;
 
 typedef struct function_row {
     const char *name;
-    form form;
-    sym_op op;
+    form_t form;
+    sym_op_t op;
     uint32_t min_args, max_args;
-} function_row;
+} function_row_t;
 
 /* Names that are not those of sym_ops.def, or that need more than its operator. */
-static const function_row FUNCTIONS[] = {
+static const function_row_t FUNCTIONS[] = {
     {"Symbol", FORM_SYMBOL, SYM_SYMBOL, 1, 1},
     {"Integer", FORM_INTEGER, SYM_CONST, 1, 1},
     {"Rational", FORM_RATIONAL, SYM_CONST, 2, 2},
@@ -245,7 +247,7 @@ static const char *const CLASSES[] = {
 #undef SYM_OP
 };
 
-static bool find_function(const char *name, function_row *out) {
+static bool find_function(const char *name, function_row_t *out) {
     for (size_t i = 0; i < COUNT_OF(FUNCTIONS); i++) {
         if (strcmp(FUNCTIONS[i].name, name) != 0) continue;
         *out = FUNCTIONS[i];
@@ -257,45 +259,45 @@ static bool find_function(const char *name, function_row *out) {
         bool pair = op == SYM_MOD || op == SYM_TRUEDIV || (op >= SYM_LSHIFT && op <= SYM_BITOR);
         uint32_t count = op == SYM_WHERE ? 3 : pair ? 2 : 1;
         bool integers = any || op == SYM_MOD || op == SYM_WHERE || op == SYM_NOT || (pair && op != SYM_TRUEDIV);
-        *out = (function_row){name, integers ? FORM_OP : FORM_FLOAT_OP, (sym_op)op, any ? 1 : count,
-                              any ? MAX_SREPR_ARGS : count};
+        *out = (function_row_t){name, integers ? FORM_OP : FORM_FLOAT_OP, (sym_op_t)op, any ? 1 : count,
+                                any ? MAX_SREPR_ARGS : count};
         return true;
     }
     return false;
 }
 
-static quotient power(srepr *s, quotient base, quotient exponent) {
+static quotient_t power(srepr_t *s, quotient_t base, quotient_t exponent) {
     int64_t by;
-    sym args[2] = {as_number(s, base), as_number(s, exponent)};
+    sym_t args[2] = {as_number(s, base), as_number(s, exponent)};
     if (is_float(s, base) || !sym_constant(s->pool, args[1], &by) || by == INT64_MIN)
         return whole(s, sym_make(s->pool, SYM_POW, args, 2));
     args[1] = sym_int(s->pool, by < 0 ? -by : by);
     args[0] = base.over;
-    sym over = sym_make(s->pool, SYM_POW, args, 2);
+    sym_t over = sym_make(s->pool, SYM_POW, args, 2);
     args[0] = base.under;
-    sym under = sym_make(s->pool, SYM_POW, args, 2);
-    return by < 0 ? (quotient){under, over} : (quotient){over, under};
+    sym_t under = sym_make(s->pool, SYM_POW, args, 2);
+    return by < 0 ? (quotient_t){under, over} : (quotient_t){over, under};
 }
 
 /* Compares a/b with c/d: multiplied out where the denominators are known to be positive. */
-static sym compare(srepr *s, sym_op op, quotient a, quotient b) {
+static sym_t compare(srepr_t *s, sym_op_t op, quotient_t a, quotient_t b) {
     bool floats = is_float(s, a) || is_float(s, b);
     if (!floats && range_of(s->pool, a.under).min > 0 && range_of(s->pool, b.under).min > 0)
         return sym_compare(s->pool, op, sym_mul(s->pool, a.over, b.under), sym_mul(s->pool, b.over, a.under));
     return sym_compare(s->pool, op, as_number(s, a), as_number(s, b));
 }
 
-static sym negated(srepr *s, sym a) { return sym_mul(s->pool, sym_int(s->pool, -1), a); }
+static sym_t negated(srepr_t *s, sym_t a) { return sym_mul(s->pool, sym_int(s->pool, -1), a); }
 
-static sym ceiling(srepr *s, sym a, sym b) { return negated(s, sym_floordiv(s->pool, negated(s, a), b)); }
+static sym_t ceiling(srepr_t *s, sym_t a, sym_t b) { return negated(s, sym_floordiv(s->pool, negated(s, a), b)); }
 
-static sym floor_division(srepr *s, quotient a, quotient b) {
+static sym_t floor_division(srepr_t *s, quotient_t a, quotient_t b) {
     if (is_float(s, a) || is_float(s, b)) return sym_floordiv(s->pool, as_number(s, a), as_number(s, b));
     return sym_floordiv(s->pool, sym_mul(s->pool, a.over, b.under), sym_mul(s->pool, a.under, b.over));
 }
 
 /* 1 if tensors of these sizes and strides fill their memory without gaps or overlaps: numbers only. */
-static insitu_status dense_indicator(srepr *s, const quotient *args, uint32_t count, quotient *out) {
+static insitu_status dense_indicator(srepr_t *s, const quotient_t *args, uint32_t count, quotient_t *out) {
     uint32_t rank = count / 2;
     int64_t sizes[MAX_RANK], strides[MAX_RANK], expected = 1;
     bool used[MAX_RANK] = {false}, dense = true;
@@ -317,8 +319,9 @@ static insitu_status dense_indicator(srepr *s, const quotient *args, uint32_t co
     return INSITU_OK;
 }
 
-static insitu_status apply_op(srepr *s, const function_row *row, const quotient *args, uint32_t count, quotient *out) {
-    sym values[MAX_SREPR_ARGS];
+static insitu_status apply_op(srepr_t *s, const function_row_t *row, const quotient_t *args, uint32_t count,
+                              quotient_t *out) {
+    sym_t values[MAX_SREPR_ARGS];
     bool numbers = row->form == FORM_FLOAT_OP;
     for (uint32_t i = 0; i < count; i++) numbers |= is_float(s, args[i]);
     for (uint32_t i = 0; i < count; i++) values[i] = numbers ? as_number(s, args[i]) : as_integer(s, args[i]);
@@ -326,9 +329,10 @@ static insitu_status apply_op(srepr *s, const function_row *row, const quotient 
     return INSITU_OK;
 }
 
-static insitu_status apply(srepr *s, const function_row *row, const quotient *args, uint32_t count, quotient *out) {
-    sym_pool *pool = s->pool;
-    sym value;
+static insitu_status apply(srepr_t *s, const function_row_t *row, const quotient_t *args, uint32_t count,
+                           quotient_t *out) {
+    sym_pool_t *pool = s->pool;
+    sym_t value;
     *out = count ? args[0] : whole(s, sym_int(pool, row->form == FORM_MUL));
     switch ((int)row->form) {
     case FORM_ADD:
@@ -366,7 +370,7 @@ static insitu_status apply(srepr *s, const function_row *row, const quotient *ar
         break;
     }
     case FORM_FLOAT_POW: {
-        sym pair[2] = {as_number(s, args[0]), as_number(s, args[1])};
+        sym_t pair[2] = {as_number(s, args[0]), as_number(s, args[1])};
         for (int i = 0; i < 2; i++) pair[i] = sym_make(pool, SYM_TOFLOAT, &pair[i], 1);
         value = sym_make(pool, SYM_POW, pair, 2);
         break;
@@ -378,8 +382,8 @@ static insitu_status apply(srepr *s, const function_row *row, const quotient *ar
 }
 
 /* ExprCondPair(value, condition), ... up to the closing parenthesis; the first condition that holds decides. */
-static insitu_status parse_piecewise(srepr *s, quotient *out) {
-    quotient value, condition, rest;
+static insitu_status parse_piecewise(srepr_t *s, quotient_t *out) {
+    quotient_t value, condition, rest;
     char word[SREPR_NAME];
     if (++s->depth > MAX_NESTING) return srepr_failed(s, "nested too deeply");
     TRY(parse_word(s, word));
@@ -392,9 +396,9 @@ static insitu_status parse_piecewise(srepr *s, quotient *out) {
     if (take_char(s, ',')) {
         TRY(parse_piecewise(s, &rest));
         bool floats = is_float(s, value) || is_float(s, rest);
-        sym yes = floats ? as_number(s, value) : as_integer(s, value);
-        sym no = floats ? as_number(s, rest) : as_integer(s, rest);
-        *out = whole(s, sym_make(s->pool, SYM_WHERE, (sym[]){condition.over, yes, no}, 3));
+        sym_t yes = floats ? as_number(s, value) : as_integer(s, value);
+        sym_t no = floats ? as_number(s, rest) : as_integer(s, rest);
+        *out = whole(s, sym_make(s->pool, SYM_WHERE, (sym_t[]){condition.over, yes, no}, 3));
     } else {
         if (sym_truth(s->pool, condition.over) != TRUTH_TRUE) return srepr_failed(s, "no last case before");
         TRY(expect(s, ')'));
@@ -405,8 +409,8 @@ static insitu_status parse_piecewise(srepr *s, quotient *out) {
 }
 
 /* Arguments up to the closing parenthesis; "*[...]" around them is how long sums are written. */
-static insitu_status parse_args(srepr *s, const function_row *row, quotient *out) {
-    quotient args[MAX_SREPR_ARGS];
+static insitu_status parse_args(srepr_t *s, const function_row_t *row, quotient_t *out) {
+    quotient_t args[MAX_SREPR_ARGS];
     uint32_t count = 0;
     bool starred = take_char(s, '*');
     if (starred) TRY(expect(s, '['));
@@ -414,7 +418,7 @@ static insitu_status parse_args(srepr *s, const function_row *row, quotient *out
         if (count > 0) TRY(expect(s, ','));
         if (count == MAX_SREPR_ARGS) {
             if (row->max_args < MAX_SREPR_ARGS || row->form == FORM_DENSE) return srepr_failed(s, "too many arguments");
-            quotient folded;
+            quotient_t folded;
             TRY(apply(s, row, args, count, &folded));
             args[0] = folded;
             count = 1;
@@ -426,9 +430,9 @@ static insitu_status parse_args(srepr *s, const function_row *row, quotient *out
     return apply(s, row, args, count, out);
 }
 
-static insitu_status parse_name(srepr *s, quotient *out) {
+static insitu_status parse_name(srepr_t *s, quotient_t *out) {
     char word[SREPR_NAME];
-    function_row row;
+    function_row_t row;
     int64_t number;
     TRY(parse_word(s, word));
     if (*s->cursor != '(') {
@@ -463,7 +467,7 @@ static insitu_status parse_name(srepr *s, quotient *out) {
     }
 }
 
-static insitu_status parse_value(srepr *s, quotient *out) {
+static insitu_status parse_value(srepr_t *s, quotient_t *out) {
     skip(s);
     if (++s->depth > MAX_NESTING) return srepr_failed(s, "nested too deeply");
     const char *digits = s->cursor + (*s->cursor == '-');
@@ -480,10 +484,10 @@ static insitu_status parse_value(srepr *s, quotient *out) {
     return INSITU_OK;
 }
 
-insitu_status sym_parse_srepr(sym_pool *pool, const char *text, sym *out, insitu_diag *diag) {
-    srepr s = {pool, text, text, 0, diag};
-    quotient result;
-    *out = (sym){0};
+insitu_status sym_parse_srepr(sym_pool_t *pool, const char *text, sym_t *out, insitu_diag *diag) {
+    srepr_t s = {pool, text, text, 0, diag};
+    quotient_t result;
+    *out = (sym_t){0};
     TRY(parse_value(&s, &result));
     skip(&s);
     if (*s.cursor) return srepr_failed(&s, "expected the end");

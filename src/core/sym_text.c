@@ -18,7 +18,7 @@ typedef enum level {
     LEVEL_PRODUCT,
     LEVEL_UNARY,
     LEVEL_ATOM
-} level;
+} level_t;
 enum { NUMBER_SIZE = 64, MAX_LEVELS = 4 * MAX_NESTING }; /* a node prints as an operator, a sign and parentheses */
 
 static const char *const INFIX[] = {
@@ -36,7 +36,7 @@ static bool is_reserved_word(const char *name) {
 
 /* ---- printing ---- */
 
-static level level_of(sym_op op) {
+static level_t level_of(sym_op_t op) {
     switch ((int)op) {
     case SYM_OR: return LEVEL_OR;
     case SYM_AND: return LEVEL_AND;
@@ -58,7 +58,7 @@ static level level_of(sym_op op) {
     }
 }
 
-static void print_float(double value, text *out) {
+static void print_float(double value, text_t *out) {
     char digits[NUMBER_SIZE];
     if (isnan(value) || isinf(value)) {
         text_printf(out, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
@@ -77,7 +77,7 @@ static void print_float(double value, text *out) {
     text_printf(out, "%s%s", digits, whole ? ".0" : "");
 }
 
-static void print_constant(const sym_node *node, text *out) {
+static void print_constant(const sym_node_t *node, text_t *out) {
     if (node->kind == SYM_KIND_FLOAT)
         print_float(node->f, out);
     else if (node->kind == SYM_KIND_BOOL)
@@ -86,12 +86,12 @@ static void print_constant(const sym_node *node, text *out) {
         text_printf(out, "%lld", (long long)node->i);
 }
 
-static void print_at(const sym_pool *pool, sym a, level least, text *out);
+static void print_at(const sym_pool_t *pool, sym_t a, level_t least, text_t *out);
 
 /* True if the node prints with a leading minus; then (with out) it is printed without it. */
-static bool print_negated(const sym_pool *pool, sym a, text *out) {
-    const sym_node *node = node_of(pool, a);
-    const sym_node *first = node->op == SYM_MUL ? node_of(pool, node->args[0]) : node;
+static bool print_negated(const sym_pool_t *pool, sym_t a, text_t *out) {
+    const sym_node_t *node = node_of(pool, a);
+    const sym_node_t *first = node->op == SYM_MUL ? node_of(pool, node->args[0]) : node;
     if (first->op != SYM_CONST) return false;
     bool is_float = first->kind == SYM_KIND_FLOAT;
     if (is_float ? !signbit(first->f) || isnan(first->f) : first->i >= 0 || first->i == INT64_MIN) return false;
@@ -108,7 +108,7 @@ static bool print_negated(const sym_pool *pool, sym a, text *out) {
     return true;
 }
 
-static void print_sum(const sym_pool *pool, const sym_node *node, text *out) {
+static void print_sum(const sym_pool_t *pool, const sym_node_t *node, text_t *out) {
     print_at(pool, node->args[0], LEVEL_SUM, out);
     for (uint32_t i = 1; i < node->arg_count; i++) {
         bool negative = print_negated(pool, node->args[i], NULL);
@@ -120,8 +120,8 @@ static void print_sum(const sym_pool *pool, const sym_node *node, text *out) {
     }
 }
 
-static void print_product(const sym_pool *pool, sym a, text *out) {
-    const sym_node *node = node_of(pool, a);
+static void print_product(const sym_pool_t *pool, sym_t a, text_t *out) {
+    const sym_node_t *node = node_of(pool, a);
     if (print_negated(pool, a, NULL)) {
         text_printf(out, "-");
         print_negated(pool, a, out);
@@ -134,16 +134,16 @@ static void print_product(const sym_pool *pool, sym a, text *out) {
     }
 }
 
-static void print_operator(const sym_pool *pool, const sym_node *node, text *out) {
-    level own = level_of((sym_op)node->op);
-    level first = own == LEVEL_COMPARE ? LEVEL_SHIFT : own; /* comparisons don't chain */
+static void print_operator(const sym_pool_t *pool, const sym_node_t *node, text_t *out) {
+    level_t own = level_of((sym_op_t)node->op);
+    level_t first = own == LEVEL_COMPARE ? LEVEL_SHIFT : own; /* comparisons don't chain */
     for (uint32_t i = 0; i < node->arg_count; i++) {
         if (i > 0) text_printf(out, " %s ", INFIX[node->op]);
         print_at(pool, node->args[i], i == 0 ? first : own + 1, out);
     }
 }
 
-static void print_call(const sym_pool *pool, const sym_node *node, text *out) {
+static void print_call(const sym_pool_t *pool, const sym_node_t *node, text_t *out) {
     text_printf(out, "%s(", INFIX[node->op]);
     for (uint32_t i = 0; i < node->arg_count; i++) {
         if (i > 0) text_printf(out, ", ");
@@ -152,10 +152,10 @@ static void print_call(const sym_pool *pool, const sym_node *node, text *out) {
     text_printf(out, ")");
 }
 
-static void print_at(const sym_pool *pool, sym a, level least, text *out) {
-    const sym_node *node = node_of(pool, a);
-    sym_op op = (sym_op)node->op;
-    level own = level_of(op);
+static void print_at(const sym_pool_t *pool, sym_t a, level_t least, text_t *out) {
+    const sym_node_t *node = node_of(pool, a);
+    sym_op_t op = (sym_op_t)node->op;
+    level_t own = level_of(op);
     bool single = (op == SYM_AND || op == SYM_OR) && node->arg_count == 1; /* the truth of a number */
     if (own == LEVEL_ATOM && op == SYM_CONST && print_negated(pool, a, NULL)) own = LEVEL_UNARY;
     bool parentheses = own < least;
@@ -181,7 +181,7 @@ static void print_at(const sym_pool *pool, sym a, level least, text *out) {
     if (parentheses) text_printf(out, ")");
 }
 
-void sym_print(const sym_pool *pool, sym a, text *out) { print_at(pool, a, LEVEL_ANY, out); }
+void sym_print(const sym_pool_t *pool, sym_t a, text_t *out) { print_at(pool, a, LEVEL_ANY, out); }
 
 /* ---- parsing ---- */
 
@@ -204,9 +204,9 @@ static bool parse_float(const char *start, size_t size, double *out) {
     return *end == '\0';
 }
 
-bool sym_parse_number(const char **cursor, sym_value *out) {
+bool sym_parse_number(const char **cursor, sym_value_t *out) {
     const char *c = *cursor;
-    wide whole = 0;
+    wide_t whole = 0;
     bool is_float = false;
     if (!is_digit(*c)) return false;
     for (; is_digit(*c); c++)
@@ -223,31 +223,31 @@ bool sym_parse_number(const char **cursor, sym_value *out) {
         }
     }
     if (is_float) {
-        *out = (sym_value){.kind = SYM_KIND_FLOAT};
+        *out = (sym_value_t){.kind = SYM_KIND_FLOAT};
         if (!parse_float(*cursor, (size_t)(c - *cursor), &out->f)) return false;
     } else {
-        if (whole > (wide)INT64_MAX + 1) return false;
-        *out = (sym_value){.kind = SYM_KIND_INT, .i = whole > INT64_MAX ? INT64_MIN : (int64_t)whole};
+        if (whole > (wide_t)INT64_MAX + 1) return false;
+        *out = (sym_value_t){.kind = SYM_KIND_INT, .i = whole > INT64_MAX ? INT64_MIN : (int64_t)whole};
     }
     *cursor = c;
     return true;
 }
 
 typedef struct parser {
-    sym_pool *pool;
+    sym_pool_t *pool;
     const char *cursor;
     uint32_t depth;
     insitu_diag *diag;
-} parser;
+} parser_t;
 
-static insitu_status parse_level(parser *p, level least, sym *out);
+static insitu_status parse_level(parser_t *p, level_t least, sym_t *out);
 
-static insitu_status parse_failed(parser *p, const char *what) {
+static insitu_status parse_failed(parser_t *p, const char *what) {
     FAIL(p->diag, INSITU_FORMAT, "expression: %s at '%.40s'", what, p->cursor);
 }
 
 /* If the next token is the operator, moves past it. */
-static bool take(parser *p, const char *token) {
+static bool take(parser_t *p, const char *token) {
     const char *c = skip_spaces(p->cursor);
     size_t size = strlen(token);
     if (strncmp(c, token, size) != 0) return false;
@@ -256,8 +256,8 @@ static bool take(parser *p, const char *token) {
     return true;
 }
 
-static insitu_status parse_signed_number(parser *p, bool negative, sym *out) {
-    sym_value value;
+static insitu_status parse_signed_number(parser_t *p, bool negative, sym_t *out) {
+    sym_value_t value;
     const char *start = p->cursor;
     if (!sym_parse_number(&p->cursor, &value)) return parse_failed(p, "a number out of range");
     if (value.kind == SYM_KIND_FLOAT)
@@ -273,11 +273,11 @@ static insitu_status parse_signed_number(parser *p, bool negative, sym *out) {
     return INSITU_OK;
 }
 
-static bool find_function(const char *name, sym_op *out) {
+static bool find_function(const char *name, sym_op_t *out) {
     for (uint32_t op = 0; op < SYM_OP_COUNT; op++) {
-        if (!INFIX[op] || !is_letter(INFIX[op][0]) || level_of((sym_op)op) != LEVEL_ATOM) continue;
+        if (!INFIX[op] || !is_letter(INFIX[op][0]) || level_of((sym_op_t)op) != LEVEL_ATOM) continue;
         if (strcmp(INFIX[op], name) != 0) continue;
-        *out = (sym_op)op;
+        *out = (sym_op_t)op;
         return true;
     }
     return false;
@@ -285,21 +285,21 @@ static bool find_function(const char *name, sym_op *out) {
 
 bool sym_is_name(const char *name) {
     size_t size = 0;
-    sym_op op;
+    sym_op_t op;
     while (is_letter(name[size]) || is_digit(name[size])) size++;
     return size > 0 && size < NUMBER_SIZE && !name[size] && !is_digit(name[0]) && !is_reserved_word(name) &&
            !find_function(name, &op);
 }
 
-static bool takes_count(sym_op op, uint32_t count) {
+static bool takes_count(sym_op_t op, uint32_t count) {
     if (op == SYM_MAX || op == SYM_MIN) return count > 0;
     return count == (op == SYM_WHERE ? 3U : op == SYM_POW || op == SYM_BITAND || op == SYM_BITOR ? 2U : 1U);
 }
 
-static insitu_status parse_call(parser *p, const char *name, sym *out) {
-    sym args[3];
+static insitu_status parse_call(parser_t *p, const char *name, sym_t *out) {
+    sym_t args[3];
     uint32_t count = 0;
-    sym_op op;
+    sym_op_t op;
     if (!find_function(name, &op)) return parse_failed(p, "unknown function before");
     do {
         if (count == COUNT_OF(args)) return parse_failed(p, "too many arguments");
@@ -314,7 +314,7 @@ static insitu_status parse_call(parser *p, const char *name, sym *out) {
     return INSITU_OK;
 }
 
-static insitu_status parse_name(parser *p, sym *out) {
+static insitu_status parse_name(parser_t *p, sym_t *out) {
     char name[NUMBER_SIZE];
     const char *start = p->cursor;
     size_t size = 0;
@@ -341,7 +341,7 @@ static insitu_status parse_name(parser *p, sym *out) {
     return INSITU_OK;
 }
 
-static insitu_status parse_atom(parser *p, sym *out) {
+static insitu_status parse_atom(parser_t *p, sym_t *out) {
     p->cursor = skip_spaces(p->cursor);
     if (is_digit(*p->cursor)) return parse_signed_number(p, false, out);
     if (is_letter(*p->cursor)) return parse_name(p, out);
@@ -350,8 +350,8 @@ static insitu_status parse_atom(parser *p, sym *out) {
     return take(p, ")") ? INSITU_OK : parse_failed(p, "expected ')'");
 }
 
-static insitu_status parse_prefix(parser *p, level least, sym *out) {
-    sym operand;
+static insitu_status parse_prefix(parser_t *p, level_t least, sym_t *out) {
+    sym_t operand;
     if (least <= LEVEL_NOT && take(p, "not")) {
         TRY(parse_level(p, LEVEL_NOT, &operand));
         *out = sym_make(p->pool, SYM_NOT, &operand, 1);
@@ -366,18 +366,18 @@ static insitu_status parse_prefix(parser *p, level least, sym *out) {
 
 typedef struct infix_operator {
     const char *token;
-    sym_op op;
-} infix_operator;
+    sym_op_t op;
+} infix_operator_t;
 
 /* Longer tokens before their prefixes. */
-static const infix_operator OPERATORS[] = {
+static const infix_operator_t OPERATORS[] = {
     {"or", SYM_OR},     {"and", SYM_AND},     {"==", SYM_EQ}, {"!=", SYM_NE}, {"<<", SYM_LSHIFT},
     {">>", SYM_RSHIFT}, {"<=", SYM_LE},       {">=", SYM_GE}, {"<", SYM_LT},  {">", SYM_GT},
     {"+", SYM_ADD},     {"//", SYM_FLOORDIV}, {"*", SYM_MUL}, {"%", SYM_MOD}, {"/", SYM_TRUEDIV},
 };
 
 /* The operator that the text goes on with, if it binds at least as tightly; "-" is a sum, "->" is none. */
-static bool take_operator(parser *p, level least, sym_op *out_op, bool *out_negate) {
+static bool take_operator(parser_t *p, level_t least, sym_op_t *out_op, bool *out_negate) {
     const char *next = skip_spaces(p->cursor);
     *out_negate = next[0] == '-' && next[1] != '>';
     *out_op = SYM_ADD;
@@ -394,9 +394,9 @@ static bool take_operator(parser *p, level least, sym_op *out_op, bool *out_nega
 }
 
 /* The factors that follow a first "*", multiplied at once: what is too large to be multiplied out is read as printed. */
-static insitu_status parse_factors(parser *p, sym *product) {
+static insitu_status parse_factors(parser_t *p, sym_t *product) {
     enum { MAX_GATHERED = 80 };
-    sym factors[MAX_GATHERED] = {*product};
+    sym_t factors[MAX_GATHERED] = {*product};
     uint32_t count = 1;
     do {
         if (count == MAX_GATHERED) {
@@ -409,13 +409,13 @@ static insitu_status parse_factors(parser *p, sym *product) {
     return INSITU_OK;
 }
 
-static insitu_status parse_level(parser *p, level least, sym *out) {
-    sym_op op;
+static insitu_status parse_level(parser_t *p, level_t least, sym_t *out) {
+    sym_op_t op;
     bool negate;
     if (++p->depth > MAX_LEVELS) FAIL(p->diag, INSITU_FORMAT, "expression: nested deeper than %d", MAX_NESTING);
     TRY(parse_prefix(p, least, out));
     while (take_operator(p, least, &op, &negate)) {
-        sym right;
+        sym_t right;
         if (op == SYM_MUL) {
             TRY(parse_factors(p, out));
             continue;
@@ -424,15 +424,15 @@ static insitu_status parse_level(parser *p, level least, sym *out) {
         if (negate)
             *out = sym_sub(p->pool, *out, right);
         else
-            *out = sym_make(p->pool, op, (sym[]){*out, right}, 2);
+            *out = sym_make(p->pool, op, (sym_t[]){*out, right}, 2);
     }
     p->depth--;
     return INSITU_OK;
 }
 
-insitu_status sym_parse(sym_pool *pool, const char **cursor, sym *out, insitu_diag *diag) {
-    parser p = {pool, *cursor, 0, diag};
-    *out = (sym){0};
+insitu_status sym_parse(sym_pool_t *pool, const char **cursor, sym_t *out, insitu_diag *diag) {
+    parser_t p = {pool, *cursor, 0, diag};
+    *out = (sym_t){0};
     TRY(parse_level(&p, LEVEL_ANY, out));
     *cursor = p.cursor;
     if (pool->too_large)

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-static bool lies_in_map(const insitu_engine *engine, const weight_record *weight) {
+static bool lies_in_map(const insitu_engine *engine, const weight_record_t *weight) {
     uintptr_t first = (uintptr_t)weight->data;
     for (uint32_t i = 0; i < engine->map_count; i++) {
         uintptr_t start = (uintptr_t)engine->maps[i]->data;
@@ -16,10 +16,10 @@ static bool lies_in_map(const insitu_engine *engine, const weight_record *weight
 
 /* Weights that the compiler made (folded constants) move into memory of the engine. */
 static insitu_status own_weights(insitu_engine *engine, insitu_diag *diag) {
-    plan *plan = engine->plan;
+    plan_t *plan = engine->plan;
     size_t total = 0;
     for (uint32_t i = 0; i < plan->weight_count; i++) {
-        const weight_record *weight = &plan->weights[i];
+        const weight_record_t *weight = &plan->weights[i];
         if (!weight->data && weight->size) FAIL(diag, INSITU_INTERNAL, "weight '%s' has no bytes", weight->name);
         if (lies_in_map(engine, weight)) continue;
         size_t rounded;
@@ -31,7 +31,7 @@ static insitu_status own_weights(insitu_engine *engine, insitu_diag *diag) {
     if (!engine->copied_weights) return INSITU_NOMEM;
     uint8_t *next = engine->copied_weights;
     for (uint32_t i = 0; i < plan->weight_count; i++) {
-        weight_record *weight = &plan->weights[i];
+        weight_record_t *weight = &plan->weights[i];
         if (lies_in_map(engine, weight)) continue;
         if (weight->size) memcpy(next, weight->data, weight->size);
         weight->data = next;
@@ -40,8 +40,8 @@ static insitu_status own_weights(insitu_engine *engine, insitu_diag *diag) {
     return INSITU_OK;
 }
 
-static insitu_status fill_sizes(insitu_engine *engine, const tensor_type *type, insitu_value_info *info) {
-    const sym_pool *pool = &engine->plan->symbols;
+static insitu_status fill_sizes(insitu_engine *engine, const tensor_type_t *type, insitu_value_info *info) {
+    const sym_pool_t *pool = &engine->plan->symbols;
     uint32_t rank = type->shape.rank;
     int64_t *sizes, *lowest, *highest;
     TRY(arena_array(&engine->arena, rank, sizeof(int64_t), &sizes));
@@ -65,7 +65,7 @@ static insitu_status fill_sizes(insitu_engine *engine, const tensor_type *type, 
     return INSITU_OK;
 }
 
-static insitu_status fill_strides(insitu_engine *engine, const tensor_type *type, insitu_value_info *info) {
+static insitu_status fill_strides(insitu_engine *engine, const tensor_type_t *type, insitu_value_info *info) {
     int64_t *strides;
     TRY(arena_array(&engine->arena, type->shape.rank, sizeof(int64_t), &strides));
     for (uint32_t i = 0; i < type->shape.rank; i++)
@@ -75,10 +75,10 @@ static insitu_status fill_strides(insitu_engine *engine, const tensor_type *type
 }
 
 static insitu_status fill_inputs(insitu_engine *engine) {
-    const plan *plan = engine->plan;
+    const plan_t *plan = engine->plan;
     TRY(arena_array(&engine->arena, plan->input_count, sizeof(insitu_value_info), &engine->inputs));
     for (uint32_t i = 0; i < plan->input_count; i++) {
-        const plan_input *input = &plan->inputs[i];
+        const plan_input_t *input = &plan->inputs[i];
         insitu_value_info *info = &engine->inputs[i];
         info->name = input->name;
         info->is_written = input->is_written;
@@ -94,16 +94,16 @@ static insitu_status fill_inputs(insitu_engine *engine) {
     return INSITU_OK;
 }
 
-static insitu_dtype number_dtype(sym_kind kind) {
+static insitu_dtype number_dtype(sym_kind_t kind) {
     if (kind == SYM_KIND_FLOAT) return INSITU_DTYPE_F64;
     return kind == SYM_KIND_BOOL ? INSITU_DTYPE_BOOL : INSITU_DTYPE_I64;
 }
 
 static insitu_status fill_outputs(insitu_engine *engine) {
-    const plan *plan = engine->plan;
+    const plan_t *plan = engine->plan;
     TRY(arena_array(&engine->arena, plan->output_count, sizeof(insitu_value_info), &engine->outputs));
     for (uint32_t i = 0; i < plan->output_count; i++) {
-        const plan_output *output = &plan->outputs[i];
+        const plan_output_t *output = &plan->outputs[i];
         insitu_value_info *info = &engine->outputs[i];
         info->name = output->name;
         info->is_scalar = output->kind == OUTPUT_NUMBER;
@@ -119,7 +119,7 @@ static insitu_status fill_outputs(insitu_engine *engine) {
 }
 
 static insitu_status fill_states(insitu_engine *engine) {
-    const plan *plan = engine->plan;
+    const plan_t *plan = engine->plan;
     TRY(arena_array(&engine->arena, plan->state_count, sizeof(insitu_value_info), &engine->states));
     for (uint32_t i = 0; i < plan->state_count; i++) {
         engine->states[i].name = plan->states[i].name;
@@ -130,9 +130,9 @@ static insitu_status fill_states(insitu_engine *engine) {
 }
 
 /* The verifier found the types constant and within their weights. */
-static insitu_status fill_buffer(insitu_engine *engine, const plan_buffer *from, insitu_tensor *tensor) {
-    const sym_pool *pool = &engine->plan->symbols;
-    const weight_record *weight = &engine->plan->weights[from->weight];
+static insitu_status fill_buffer(insitu_engine *engine, const plan_buffer_t *from, insitu_tensor *tensor) {
+    const sym_pool_t *pool = &engine->plan->symbols;
+    const weight_record_t *weight = &engine->plan->weights[from->weight];
     uint32_t rank = from->type.shape.rank;
     int64_t offset = 0;
     TRY(arena_array(&engine->arena, rank, sizeof(int64_t), &tensor->shape));
@@ -152,7 +152,7 @@ static insitu_status fill_buffer(insitu_engine *engine, const plan_buffer *from,
 }
 
 static insitu_status fill_buffers(insitu_engine *engine) {
-    const plan *plan = engine->plan;
+    const plan_t *plan = engine->plan;
     TRY(arena_array(&engine->arena, plan->buffer_count, sizeof(insitu_tensor), &engine->buffers));
     for (uint32_t i = 0; i < plan->buffer_count; i++) {
         TRY(fill_buffer(engine, &plan->buffers[i], &engine->buffers[i]));
@@ -161,14 +161,14 @@ static insitu_status fill_buffers(insitu_engine *engine) {
     return INSITU_OK;
 }
 
-static int64_t constant_or_unknown(const sym_pool *pool, sym value) {
+static int64_t constant_or_unknown(const sym_pool_t *pool, sym_t value) {
     int64_t constant;
     return sym_constant(pool, value, &constant) ? constant : -1;
 }
 
-static insitu_status fill_row(insitu_engine *engine, const report_row *row, engine_text_row *out_row, text *scratch,
-                              insitu_diag *diag) {
-    const sym_pool *pool = &engine->plan->symbols;
+static insitu_status fill_row(insitu_engine *engine, const report_row_t *row, engine_text_row_t *out_row,
+                              text_t *scratch, insitu_diag *diag) {
+    const sym_pool_t *pool = &engine->plan->symbols;
     size_t ends[3];
     text_printf(scratch, "%s", dtype_name(row->type.dtype));
     shape_print(pool, &row->type.shape, scratch);
@@ -189,11 +189,11 @@ static insitu_status fill_row(insitu_engine *engine, const report_row *row, engi
 }
 
 static insitu_status fill_report(insitu_engine *engine, insitu_diag *diag) {
-    const plan *plan = engine->plan;
-    TRY(arena_array(&engine->arena, plan->report_count, sizeof(engine_text_row), &engine->report));
+    const plan_t *plan = engine->plan;
+    TRY(arena_array(&engine->arena, plan->report_count, sizeof(engine_text_row_t), &engine->report));
     insitu_status status = INSITU_OK;
     for (uint32_t i = 0; i < plan->report_count && status == INSITU_OK; i++) {
-        text scratch;
+        text_t scratch;
         text_init(&scratch);
         status = fill_row(engine, &plan->report[i], &engine->report[i], &scratch, diag);
         text_release(&scratch);
@@ -201,7 +201,7 @@ static insitu_status fill_report(insitu_engine *engine, insitu_diag *diag) {
     return status;
 }
 
-static insitu_status fill(insitu_engine *engine, file_map *const *maps, uint32_t map_count, insitu_diag *diag) {
+static insitu_status fill(insitu_engine *engine, file_map_t *const *maps, uint32_t map_count, insitu_diag *diag) {
     TRY(arena_array(&engine->arena, map_count, sizeof(*engine->maps), &engine->maps));
     for (uint32_t i = 0; i < map_count; i++) engine->maps[i] = file_map_retain(maps[i]);
     engine->map_count = map_count;
@@ -215,7 +215,7 @@ static insitu_status fill(insitu_engine *engine, file_map *const *maps, uint32_t
     return fill_report(engine, diag);
 }
 
-insitu_status engine_create(plan *plan, const device *device, file_map *const *maps, uint32_t map_count,
+insitu_status engine_create(plan_t *plan, const device_t *device, file_map_t *const *maps, uint32_t map_count,
                             insitu_engine **out_engine, insitu_diag *diag) {
     *out_engine = NULL;
     insitu_engine *engine = memory_alloc(sizeof(*engine));

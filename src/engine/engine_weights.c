@@ -5,9 +5,9 @@
 #include <pthread.h>
 
 static insitu_status copy_weights(const insitu_engine *engine, insitu_diag *diag) {
-    const device *device = engine->device;
+    const device_t *device = engine->device;
     for (uint32_t i = 0; i < engine->plan->weight_count; i++) {
-        const weight_record *weight = &engine->plan->weights[i];
+        const weight_record_t *weight = &engine->plan->weights[i];
         if (engine->weights[i]) continue; /* a failure before this one */
         void *memory = device->allocate(device, weight->size, WEIGHT_ALIGNMENT, false);
         if (!memory) FAIL(diag, INSITU_NOMEM, "out of memory for weight '%s' on the device", weight->name);
@@ -31,7 +31,7 @@ insitu_status engine_place_weights(const insitu_engine *engine, insitu_diag *dia
 }
 
 insitu_status engine_find_weights(insitu_engine *engine) {
-    const plan *plan = engine->plan;
+    const plan_t *plan = engine->plan;
     TRY(arena_array(&engine->arena, plan->weight_count, sizeof(*engine->weights), &engine->weights));
     if (engine->device->is_host)
         for (uint32_t i = 0; i < plan->weight_count; i++) engine->weights[i] = (void *)(uintptr_t)plan->weights[i].data;

@@ -31,10 +31,10 @@ bool format_find_hash(const uint8_t *header, size_t header_size, size_t *out_dig
 typedef struct weight_source {
     const char *tensor; /* NULL: all of them are zero, and not in the file */
     uint64_t hash;      /* of a tensor */
-} weight_source;
+} weight_source_t;
 /* Reads a plan from its JSON. Its tables are filled, its weights not attached; plan_verify comes next. out_sources has a
  * row for each weight, in the plan's arena. Errors: FORMAT, NOMEM. */
-MUST_CHECK insitu_status plan_read_json(const char *json, size_t size, plan **out_plan, weight_source **out_sources,
+MUST_CHECK insitu_status plan_read_json(const char *json, size_t size, plan_t **out_plan, weight_source_t **out_sources,
                                         insitu_diag *diag);
 
 #endif

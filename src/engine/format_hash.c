@@ -3,7 +3,7 @@
 
 insitu_status format_hash(const uint8_t *header, size_t header_size, size_t digits_at, const void *plan,
                           size_t plan_size, uint64_t *out_hash) {
-    arena scratch;
+    arena_t scratch;
     uint8_t *copy;
     arena_init(&scratch);
     insitu_status status = arena_copy(&scratch, header, header_size, &copy);

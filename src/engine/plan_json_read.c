@@ -7,24 +7,24 @@
 #include <jansson.h>
 
 typedef struct plan_reader {
-    plan *plan;
+    plan_t *plan;
     json_t *root;
-    weight_source *sources;
-    sym *nodes;
+    weight_source_t *sources;
+    sym_t *nodes;
     uint32_t node_count;
     const char *table; /* being read, and its row */
     uint32_t row;
     insitu_diag *diag;
-} plan_reader;
+} plan_reader_t;
 
-static insitu_status bad(const plan_reader *reader, const char *what) {
+static insitu_status bad(const plan_reader_t *reader, const char *what) {
     FAIL(reader->diag, INSITU_FORMAT, "the engine's plan is not valid: row %u of %s: %s", reader->row, reader->table,
          what);
 }
 
 /* ---- values ---- */
 
-static insitu_status read_text(const plan_reader *reader, const json_t *value, const char *what,
+static insitu_status read_text(const plan_reader_t *reader, const json_t *value, const char *what,
                                const char **out_text) {
     *out_text = NULL;
     if (!json_is_string(value)) return bad(reader, what);
@@ -32,7 +32,7 @@ static insitu_status read_text(const plan_reader *reader, const json_t *value, c
 }
 
 /* lowest <= value <= highest */
-static insitu_status read_number(const plan_reader *reader, const json_t *value, int64_t lowest, int64_t highest,
+static insitu_status read_number(const plan_reader_t *reader, const json_t *value, int64_t lowest, int64_t highest,
                                  const char *what, int64_t *out_number) {
     *out_number = 0;
     if (!json_is_integer(value)) return bad(reader, what);
@@ -41,14 +41,14 @@ static insitu_status read_number(const plan_reader *reader, const json_t *value,
     return INSITU_OK;
 }
 
-static insitu_status read_id(const plan_reader *reader, const json_t *value, const char *what, uint32_t *out_id) {
+static insitu_status read_id(const plan_reader_t *reader, const json_t *value, const char *what, uint32_t *out_id) {
     int64_t number;
     TRY(read_number(reader, value, -1, INT32_MAX, what, &number));
     *out_id = number < 0 ? NONE : (uint32_t)number;
     return INSITU_OK;
 }
 
-static insitu_status read_sym(const plan_reader *reader, const json_t *value, const char *what, sym *out_sym) {
+static insitu_status read_sym(const plan_reader_t *reader, const json_t *value, const char *what, sym_t *out_sym) {
     int64_t number;
     TRY(read_number(reader, value, 0, (int64_t)reader->node_count - 1, what, &number));
     *out_sym = reader->nodes[number];
@@ -56,19 +56,19 @@ static insitu_status read_sym(const plan_reader *reader, const json_t *value, co
 }
 
 /* The number of an enum's name. */
-static insitu_status read_enum(const plan_reader *reader, const json_t *value, names_fn names, const char *what,
+static insitu_status read_enum(const plan_reader_t *reader, const json_t *value, names_fn names, const char *what,
                                uint32_t *out_number) {
     const char *given = json_string_value(value);
     *out_number = given && given[0] ? name_find(names, given, strlen(given)) : NONE;
     return *out_number == NONE ? bad(reader, what) : INSITU_OK;
 }
 
-static insitu_status read_dtype(const plan_reader *reader, const json_t *value, dtype *out_dtype) {
+static insitu_status read_dtype(const plan_reader_t *reader, const json_t *value, dtype_t *out_dtype) {
     if (!json_is_string(value) || !dtype_parse(json_string_value(value), out_dtype)) return bad(reader, "dtype");
     return INSITU_OK;
 }
 
-static insitu_status read_type(const plan_reader *reader, const json_t *value, tensor_type *out_type) {
+static insitu_status read_type(const plan_reader_t *reader, const json_t *value, tensor_type_t *out_type) {
     const json_t *sizes = json_array_get(value, 1), *strides = json_array_get(value, 2);
     size_t rank = json_array_size(sizes);
     if (json_array_size(value) != 4 || !json_is_array(sizes) || !json_is_array(strides) || rank > MAX_RANK ||
@@ -83,17 +83,17 @@ static insitu_status read_type(const plan_reader *reader, const json_t *value, t
     return read_sym(reader, json_array_get(value, 3), "offset", &out_type->offset);
 }
 
-static insitu_status read_operand(const plan_reader *reader, const json_t *value, plan_operand *out_operand) {
+static insitu_status read_operand(const plan_reader_t *reader, const json_t *value, plan_operand_t *out_operand) {
     if (json_array_size(value) != 2) return bad(reader, "operand");
     TRY(read_id(reader, json_array_get(value, 0), "storage", &out_operand->storage));
     return read_type(reader, json_array_get(value, 1), &out_operand->type);
 }
 
-static insitu_status read_operands(const plan_reader *reader, const json_t *row, const char *key,
-                                   const plan_operand **out_operands, uint32_t *out_count) {
+static insitu_status read_operands(const plan_reader_t *reader, const json_t *row, const char *key,
+                                   const plan_operand_t **out_operands, uint32_t *out_count) {
     const json_t *list = json_object_get(row, key);
     if (!json_is_array(list) || json_array_size(list) > MAX_NODES) return bad(reader, key);
-    plan_operand *operands;
+    plan_operand_t *operands;
     uint32_t count = (uint32_t)json_array_size(list);
     TRY(arena_array(&reader->plan->arena, count, sizeof(*operands), &operands));
     for (uint32_t i = 0; i < count; i++) TRY(read_operand(reader, json_array_get(list, i), &operands[i]));
@@ -104,12 +104,12 @@ static insitu_status read_operands(const plan_reader *reader, const json_t *row,
 
 /* ---- rows (plan_fields.def) ---- */
 
-static const char *group_member(op_group group, const json_t *value) {
+static const char *group_member(op_group_t group, const json_t *value) {
     const char *name = json_string_value(json_array_get(value, 0));
     return name && strcmp(name, format_op_group(group)) == 0 ? json_string_value(json_array_get(value, 1)) : NULL;
 }
 
-static insitu_status read_attr(const plan_reader *reader, const json_t *value, attr_id id, attr *out_attr) {
+static insitu_status read_attr(const plan_reader_t *reader, const json_t *value, attr_id_t id, attr_t *out_attr) {
     const char *name = attr_name(id);
     out_attr->kind = attr_kind_of(id);
     switch (out_attr->kind) {
@@ -118,15 +118,15 @@ static insitu_status read_attr(const plan_reader *reader, const json_t *value, a
     case ATTR_KIND_DTYPE: return read_dtype(reader, value, &out_attr->dtype);
     case ATTR_KIND_OP:
         for (uint32_t group = 0; format_op_group(group); group++) {
-            const char *op = group_member((op_group)group, value);
-            if (op && op_parse(op, (op_group)group, &out_attr->op)) return INSITU_OK;
+            const char *op = group_member((op_group_t)group, value);
+            if (op && op_parse(op, (op_group_t)group, &out_attr->op)) return INSITU_OK;
         }
         return bad(reader, name);
     case ATTR_KIND_SYMS: break;
     }
     if (!json_is_array(value) || json_array_size(value) > MAX_NODES) return bad(reader, name);
     uint32_t count = (uint32_t)json_array_size(value);
-    sym *items;
+    sym_t *items;
     TRY(arena_array(&reader->plan->arena, count, sizeof(*items), &items));
     for (uint32_t i = 0; i < count; i++) TRY(read_sym(reader, json_array_get(value, i), name, &items[i]));
     out_attr->list.items = items;
@@ -134,10 +134,10 @@ static insitu_status read_attr(const plan_reader *reader, const json_t *value, a
     return INSITU_OK;
 }
 
-static insitu_status read_attrs(const plan_reader *reader, const json_t *row, plan_step *step) {
+static insitu_status read_attrs(const plan_reader_t *reader, const json_t *row, plan_step_t *step) {
     const json_t *object = json_object_get(row, "attrs");
-    const layer_info *info = layer_info_of(step->layer);
-    attr *attrs;
+    const layer_info_t *info = layer_info_of(step->layer);
+    attr_t *attrs;
     size_t found = 0;
     if (!json_is_object(object)) return bad(reader, "attrs");
     TRY(arena_array(&reader->plan->arena, info->attr_count, sizeof(*attrs), &attrs));
@@ -152,7 +152,7 @@ static insitu_status read_attrs(const plan_reader *reader, const json_t *row, pl
     return INSITU_OK;
 }
 
-static insitu_status read_layer(const plan_reader *reader, const json_t *row, plan_step *step) {
+static insitu_status read_layer(const plan_reader_t *reader, const json_t *row, plan_step_t *step) {
     const char *layer = json_string_value(json_object_get(row, "layer"));
     if (!layer || !layer_parse_kind(layer, &step->layer)) return bad(reader, "layer");
     TRY(read_operands(reader, row, "results", &step->results, &step->result_count));
@@ -161,15 +161,15 @@ static insitu_status read_layer(const plan_reader *reader, const json_t *row, pl
 }
 
 /* Keys of the row that hold the field. */
-static uint32_t key_count(const plan_field *field, const void *row) {
+static uint32_t key_count(const plan_field_t *field, const void *row) {
     if (field->kind != FIELD_LAYER) return 1;
-    return ((const plan_step *)row)->kind == STEP_LAYER ? 4 : 3; /* with attrs, or without */
+    return ((const plan_step_t *)row)->kind == STEP_LAYER ? 4 : 3; /* with attrs, or without */
 }
 
-static insitu_status read_fields(const plan_reader *reader, const plan_struct *fields, const json_t *json,
+static insitu_status read_fields(const plan_reader_t *reader, const plan_struct_t *fields, const json_t *json,
                                  uint32_t other_keys, void *row);
 
-static insitu_status read_value(const plan_reader *reader, const plan_field *field, const json_t *json, void *row) {
+static insitu_status read_value(const plan_reader_t *reader, const plan_field_t *field, const json_t *json, void *row) {
     const json_t *value = json_object_get(json, field->name);
     const char *what = field->name;
     void *place = (char *)row + field->offset;
@@ -201,12 +201,12 @@ static insitu_status read_value(const plan_reader *reader, const plan_field *fie
 }
 
 /* Each field that exists is there or may be left out, and nothing else is there but so many other keys. */
-static insitu_status read_fields(const plan_reader *reader, const plan_struct *fields, const json_t *json,
+static insitu_status read_fields(const plan_reader_t *reader, const plan_struct_t *fields, const json_t *json,
                                  uint32_t other_keys, void *row) {
     size_t found = other_keys;
     if (!json_is_object(json)) return bad(reader, "it is no object");
     for (uint32_t i = 0; i < fields->count; i++) {
-        const plan_field *field = &fields->fields[i];
+        const plan_field_t *field = &fields->fields[i];
         bool exists = field_exists(fields, field, row), is_there = exists && json_object_get(json, field->name);
         if (is_there) {
             found += key_count(field, row);
@@ -221,7 +221,7 @@ static insitu_status read_fields(const plan_reader *reader, const plan_struct *f
 /* ---- tables ---- */
 
 /* Starts a table: its rows, and zeroed memory for them. */
-static insitu_status start_table(plan_reader *reader, const char *key, size_t row_size, const json_t **out_rows,
+static insitu_status start_table(plan_reader_t *reader, const char *key, size_t row_size, const json_t **out_rows,
                                  void *out_memory, uint32_t *out_count) {
     *out_count = 0;
     const json_t *rows = json_object_get(reader->root, key);
@@ -234,18 +234,18 @@ static insitu_status start_table(plan_reader *reader, const char *key, size_t ro
     return INSITU_OK;
 }
 
-static insitu_status read_symbols(plan_reader *reader) {
-    plan *plan = reader->plan;
+static insitu_status read_symbols(plan_reader_t *reader) {
+    plan_t *plan = reader->plan;
     const json_t *rows;
     uint32_t count;
-    TRY(start_table(reader, "symbols", sizeof(plan_symbol), &rows, &plan->symbol_sources, &count));
+    TRY(start_table(reader, "symbols", sizeof(plan_symbol_t), &rows, &plan->symbol_sources, &count));
     for (uint32_t i = 0; i < count; i++) {
-        symbol_row row = {0};
+        symbol_row_t row = {0};
         reader->row = i;
         TRY(read_fields(reader, &symbol_row_struct, json_array_get(rows, i), 0, &row));
         if (row.symbol.min > row.symbol.max) return bad(reader, "max");
         plan->symbol_sources[i] = row.source;
-        const symbol *symbol = &row.symbol;
+        const symbol_t *symbol = &row.symbol;
         uint32_t index = sym_add_symbol(&plan->symbols, symbol->name, symbol->kind, symbol->min, symbol->max);
         TRY(sym_pool_status(&plan->symbols, reader->diag));
         if (index != i) return bad(reader, "a symbol twice");
@@ -253,8 +253,8 @@ static insitu_status read_symbols(plan_reader *reader) {
     return INSITU_OK;
 }
 
-static insitu_status read_constant(const plan_reader *reader, const json_t *row, sym_kind kind, sym *out_sym) {
-    sym_pool *pool = &reader->plan->symbols;
+static insitu_status read_constant(const plan_reader_t *reader, const json_t *row, sym_kind_t kind, sym_t *out_sym) {
+    sym_pool_t *pool = &reader->plan->symbols;
     const json_t *value = json_array_get(row, 1);
     if (json_array_size(row) != 2) return bad(reader, "constant");
     if (kind != SYM_KIND_FLOAT) {
@@ -275,7 +275,7 @@ static insitu_status read_constant(const plan_reader *reader, const json_t *row,
 }
 
 /* 0: any number from 1 on */
-static uint32_t argument_count(sym_op op) {
+static uint32_t argument_count(sym_op_t op) {
     switch ((int)op) {
     case SYM_ADD:
     case SYM_MUL:
@@ -302,26 +302,26 @@ static uint32_t argument_count(sym_op op) {
     }
 }
 
-static insitu_status read_operator(const plan_reader *reader, const json_t *row, arena *scratch, sym *out_sym) {
+static insitu_status read_operator(const plan_reader_t *reader, const json_t *row, arena_t *scratch, sym_t *out_sym) {
     uint32_t op, count = (uint32_t)(json_array_size(row) - 1);
-    sym *args;
+    sym_t *args;
     TRY(read_enum(reader, json_array_get(row, 0), format_sym_op, "operator", &op));
-    uint32_t expected = argument_count((sym_op)op);
+    uint32_t expected = argument_count((sym_op_t)op);
     if (count == 0 || (expected && count != expected)) return bad(reader, "number of arguments");
     TRY(arena_array(scratch, count, sizeof(*args), &args));
     for (uint32_t i = 0; i < count; i++) TRY(read_sym(reader, json_array_get(row, i + 1), "argument", &args[i]));
-    *out_sym = sym_make(&reader->plan->symbols, (sym_op)op, args, count);
+    *out_sym = sym_make(&reader->plan->symbols, (sym_op_t)op, args, count);
     return INSITU_OK;
 }
 
-static insitu_status read_node(const plan_reader *reader, const json_t *row, arena *scratch, sym *out_sym) {
+static insitu_status read_node(const plan_reader_t *reader, const json_t *row, arena_t *scratch, sym_t *out_sym) {
     const char *head = json_string_value(json_array_get(row, 0));
     if (!head) return bad(reader, "expression");
     for (uint32_t kind = 0; sym_kind_name(kind); kind++)
         if (json_array_size(row) == 2 && json_is_string(json_array_get(row, 0)) &&
             strcmp(head, sym_kind_name(kind)) == 0 &&
             (kind != SYM_KIND_FLOAT || json_is_string(json_array_get(row, 1))))
-            return read_constant(reader, row, (sym_kind)kind, out_sym);
+            return read_constant(reader, row, (sym_kind_t)kind, out_sym);
     if (strcmp(head, "symbol") != 0) return read_operator(reader, row, scratch, out_sym);
     int64_t index;
     TRY(read_number(reader, json_array_get(row, 1), 0, (int64_t)reader->plan->symbols.symbol_count - 1, "symbol",
@@ -330,10 +330,10 @@ static insitu_status read_node(const plan_reader *reader, const json_t *row, are
     return INSITU_OK;
 }
 
-static insitu_status read_nodes(plan_reader *reader, arena *scratch) {
+static insitu_status read_nodes(plan_reader_t *reader, arena_t *scratch) {
     const json_t *rows;
     uint32_t count;
-    TRY(start_table(reader, "nodes", sizeof(sym), &rows, &reader->nodes, &count));
+    TRY(start_table(reader, "nodes", sizeof(sym_t), &rows, &reader->nodes, &count));
     for (uint32_t i = 0; i < count; i++) {
         reader->row = i;
         TRY(read_node(reader, json_array_get(rows, i), scratch, &reader->nodes[i]));
@@ -344,7 +344,7 @@ static insitu_status read_nodes(plan_reader *reader, arena *scratch) {
 }
 
 /* 16 hexadecimal digits under the key. */
-static insitu_status read_hash(const plan_reader *reader, const json_t *row, const char *key, uint64_t *out_hash) {
+static insitu_status read_hash(const plan_reader_t *reader, const json_t *row, const char *key, uint64_t *out_hash) {
     const char *digits;
     TRY(read_text(reader, json_object_get(row, key), key, &digits));
     if (strspn(digits, "0123456789abcdef") != HASH_DIGITS || digits[HASH_DIGITS]) return bad(reader, key);
@@ -353,7 +353,7 @@ static insitu_status read_hash(const plan_reader *reader, const json_t *row, con
 }
 
 /* Beside its fields a weight has the place of its bytes. */
-static insitu_status read_weight_source(plan_reader *reader, const json_t *row, weight_source *source,
+static insitu_status read_weight_source(plan_reader_t *reader, const json_t *row, weight_source_t *source,
                                         uint32_t *out_keys) {
     const json_t *zeros = json_object_get(row, "zeros");
     *out_keys = 1;
@@ -363,14 +363,14 @@ static insitu_status read_weight_source(plan_reader *reader, const json_t *row, 
     return read_hash(reader, row, "hash", &source->hash);
 }
 
-static insitu_status read_table(plan_reader *reader, const plan_table *table) {
-    plan *plan = reader->plan;
+static insitu_status read_table(plan_reader_t *reader, const plan_table_t *table) {
+    plan_t *plan = reader->plan;
     const json_t *rows;
     void *memory = NULL;
     uint32_t count, source_count;
     bool has_sources = table->rows == offsetof(struct plan, weights);
     if (has_sources)
-        TRY(start_table(reader, table->name, sizeof(weight_source), &rows, &reader->sources, &source_count));
+        TRY(start_table(reader, table->name, sizeof(weight_source_t), &rows, &reader->sources, &source_count));
     TRY(start_table(reader, table->name, table->row->size, &rows, &memory, &count));
     for (uint32_t i = 0; i < count; i++) {
         uint32_t other_keys = 0;
@@ -384,8 +384,8 @@ static insitu_status read_table(plan_reader *reader, const plan_table *table) {
     return INSITU_OK;
 }
 
-static insitu_status read_tables(plan_reader *reader, arena *scratch) {
-    plan *plan = reader->plan;
+static insitu_status read_tables(plan_reader_t *reader, arena_t *scratch) {
+    plan_t *plan = reader->plan;
     TRY(read_symbols(reader));
     TRY(read_nodes(reader, scratch));
     reader->table = "plan";
@@ -395,18 +395,18 @@ static insitu_status read_tables(plan_reader *reader, arena *scratch) {
     return plan_derive(plan);
 }
 
-insitu_status plan_read_json(const char *json, size_t size, plan **out_plan, weight_source **out_sources,
+insitu_status plan_read_json(const char *json, size_t size, plan_t **out_plan, weight_source_t **out_sources,
                              insitu_diag *diag) {
     *out_plan = NULL;
     *out_sources = NULL;
     json_error_t error;
-    plan_reader reader = {.table = "plan", .diag = diag};
+    plan_reader_t reader = {.table = "plan", .diag = diag};
     reader.root = json_loadb(json, size, JSON_REJECT_DUPLICATES, &error);
     if (!json_is_object(reader.root)) {
         json_decref(reader.root);
         FAIL(diag, INSITU_FORMAT, "the engine's plan is no JSON object (%s)", error.text);
     }
-    arena scratch;
+    arena_t scratch;
     arena_init(&scratch);
     insitu_status status = plan_create(&reader.plan);
     if (status == INSITU_OK) status = read_tables(&reader, &scratch);

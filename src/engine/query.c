@@ -6,7 +6,7 @@
 bool insitu_engine_is_cached(const insitu_engine *engine) { return engine && engine->is_cached; }
 
 const char *insitu_device_name(int32_t number) {
-    const device_entry *entry = number < 0 ? NULL : device_entry_at((uint32_t)number);
+    const device_entry_t *entry = number < 0 ? NULL : device_entry_at((uint32_t)number);
     return entry ? entry->name : NULL;
 }
 
@@ -73,7 +73,7 @@ insitu_status insitu_engine_buffer(const insitu_engine *engine, int32_t index, c
     return INSITU_OK;
 }
 
-static int32_t find(const map *names, const char *name) {
+static int32_t find(const map_t *names, const char *name) {
     uint32_t index = name ? map_find(names, name) : NONE;
     return index == NONE ? -1 : (int32_t)index;
 }
@@ -101,8 +101,8 @@ insitu_status insitu_engine_report(const insitu_engine *engine, int32_t index, i
     if (index < 0 || (uint32_t)index >= engine->plan->report_count)
         FAIL(diag, INSITU_ARG, "report row %d does not exist: the engine has %u", (int)index,
              engine->plan->report_count);
-    const report_row *from = &engine->plan->report[index];
-    const engine_text_row *texts = &engine->report[index];
+    const report_row_t *from = &engine->plan->report[index];
+    const engine_text_row_t *texts = &engine->report[index];
     insitu_report_row full = {.name = from->name,
                               .type = texts->type,
                               .update = from->update,
@@ -122,13 +122,13 @@ insitu_status insitu_engine_report(const insitu_engine *engine, int32_t index, i
 
 /* ---- texts ---- */
 
-static void print_declared(const plan *plan, const char *name, const tensor_type *type, text *out) {
+static void print_declared(const plan_t *plan, const char *name, const tensor_type_t *type, text_t *out) {
     text_printf(out, "  %s: %s", name, dtype_name(type->dtype));
     shape_print(&plan->symbols, &type->shape, out);
 }
 
 /* ", 2*n from 2 to 16", of what is no constant */
-static void print_in_range(const plan *plan, sym value, int64_t least, text *out) {
+static void print_in_range(const plan_t *plan, sym_t value, int64_t least, text_t *out) {
     int64_t lowest, highest;
     sym_range(&plan->symbols, value, &lowest, &highest);
     if (lowest < least) lowest = least;
@@ -140,14 +140,14 @@ static void print_in_range(const plan *plan, sym value, int64_t least, text *out
     if (highest != INT64_MAX) text_printf(out, " to %" PRId64, highest);
 }
 
-static void print_sizes_in_range(const plan *plan, const shape *shape, text *out) {
+static void print_sizes_in_range(const plan_t *plan, const shape_t *shape, text_t *out) {
     for (uint32_t i = 0; i < shape->rank; i++) {
         int64_t constant;
         if (!sym_constant(&plan->symbols, shape->sizes[i], &constant)) print_in_range(plan, shape->sizes[i], 0, out);
     }
 }
 
-static void print_input_value(const plan *plan, const plan_input *input, text *out) {
+static void print_input_value(const plan_t *plan, const plan_input_t *input, text_t *out) {
     if (input->is_none) {
         text_printf(out, "  %s: none\n", input->name);
         return;
@@ -168,7 +168,7 @@ static void print_input_value(const plan *plan, const plan_input *input, text *o
     text_printf(out, input->is_written ? ", written in place\n" : "\n");
 }
 
-static void print_output_value(const plan *plan, const plan_output *output, text *out) {
+static void print_output_value(const plan_t *plan, const plan_output_t *output, text_t *out) {
     switch (output->kind) {
     case OUTPUT_NONE: text_printf(out, "  %s: none", output->name); break;
     case OUTPUT_NUMBER:
@@ -184,8 +184,8 @@ static void print_output_value(const plan *plan, const plan_output *output, text
     text_printf(out, "\n");
 }
 
-static void print_values(const insitu_engine *engine, text *out) {
-    const plan *plan = engine->plan;
+static void print_values(const insitu_engine *engine, text_t *out) {
+    const plan_t *plan = engine->plan;
     text_printf(out, "inputs\n");
     for (uint32_t i = 0; i < plan->input_count; i++) print_input_value(plan, &plan->inputs[i], out);
     text_printf(out, "outputs\n");
@@ -204,14 +204,14 @@ static void print_values(const insitu_engine *engine, text *out) {
     }
 }
 
-static void print_json_sizes(const char *key, const int64_t *sizes, int32_t count, text *out) {
+static void print_json_sizes(const char *key, const int64_t *sizes, int32_t count, text_t *out) {
     text_printf(out, ",\"%s\":[", key);
     for (int32_t i = 0; i < count; i++) text_printf(out, "%s%" PRId64, i ? "," : "", sizes[i]);
     text_printf(out, "]");
 }
 
-static void print_json_value(const insitu_value_info *info, text *out) {
-    dtype type;
+static void print_json_value(const insitu_value_info *info, text_t *out) {
+    dtype_t type;
     text_printf(out, "{\"name\":");
     json_print_string(out, info->name);
     if (dtype_from_public(info->dtype, &type)) {
@@ -232,7 +232,7 @@ static void print_json_value(const insitu_value_info *info, text *out) {
     text_printf(out, "}");
 }
 
-static void print_json_values(const char *key, const insitu_value_info *rows, uint32_t count, text *out) {
+static void print_json_values(const char *key, const insitu_value_info *rows, uint32_t count, text_t *out) {
     text_printf(out, "\"%s\":[", key);
     for (uint32_t i = 0; i < count; i++) {
         text_printf(out, i ? ",\n" : "\n");
@@ -241,7 +241,7 @@ static void print_json_values(const char *key, const insitu_value_info *rows, ui
     text_printf(out, "],\n");
 }
 
-static void print_json_buffers(const insitu_engine *engine, text *out) {
+static void print_json_buffers(const insitu_engine *engine, text_t *out) {
     text_printf(out, "\"buffers\":[");
     for (uint32_t i = 0; i < engine->plan->buffer_count; i++) {
         const insitu_tensor *buffer = &engine->buffers[i];
@@ -257,11 +257,11 @@ static void print_json_buffers(const insitu_engine *engine, text *out) {
     text_printf(out, "],\n");
 }
 
-static void print_json_report(const insitu_engine *engine, text *out) {
+static void print_json_report(const insitu_engine *engine, text_t *out) {
     text_printf(out, "\"report\":[");
     for (uint32_t i = 0; i < engine->plan->report_count; i++) {
-        const report_row *row = &engine->plan->report[i];
-        const engine_text_row *texts = &engine->report[i];
+        const report_row_t *row = &engine->plan->report[i];
+        const engine_text_row_t *texts = &engine->report[i];
         text_printf(out, i ? ",\n{\"name\":" : "\n{\"name\":");
         json_print_string(out, row->name);
         const char *const pairs[][2] = {
@@ -280,9 +280,9 @@ static void print_json_report(const insitu_engine *engine, text *out) {
     text_printf(out, "],\n");
 }
 
-static void print_json_record(const insitu_engine *engine, text *out) {
-    arena scratch;
-    record record;
+static void print_json_record(const insitu_engine *engine, text_t *out) {
+    arena_t scratch;
+    record_t record;
     arena_init(&scratch);
     text_printf(out, "\"record\":");
     if (record_make(engine, &scratch, &record, NULL) == INSITU_OK)
@@ -293,8 +293,8 @@ static void print_json_record(const insitu_engine *engine, text *out) {
     arena_release(&scratch);
 }
 
-static void print_json(const insitu_engine *engine, text *out) {
-    const plan *plan = engine->plan;
+static void print_json(const insitu_engine *engine, text_t *out) {
+    const plan_t *plan = engine->plan;
     text_printf(out, "{");
     print_json_values("inputs", engine->inputs, plan->input_count, out);
     print_json_values("outputs", engine->outputs, plan->output_count, out);
@@ -311,7 +311,7 @@ static void print_json(const insitu_engine *engine, text *out) {
 insitu_status insitu_engine_print(const insitu_engine *engine, const char *what, char **out_text, insitu_diag *diag) {
     if (out_text) *out_text = NULL;
     if (!engine || !what || !out_text) FAIL(diag, INSITU_ARG, "insitu_engine_print needs an engine, what and out_text");
-    text out;
+    text_t out;
     text_init(&out);
     if (strcmp(what, "report") == 0)
         plan_print_report(engine->plan, &out);

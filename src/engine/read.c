@@ -5,15 +5,15 @@
 #include <inttypes.h>
 
 typedef struct engine_reader {
-    file_map *map, *zeros; /* zeros: of the largest weight that is zeros; NULL */
-    arena arena;
-    safetensors file;
-    record record;
-    const engine_read_options *options;
+    file_map_t *map, *zeros; /* zeros: of the largest weight that is zeros; NULL */
+    arena_t arena;
+    safetensors_t file;
+    record_t record;
+    const engine_read_options_t *options;
     insitu_diag *diag;
-} engine_reader;
+} engine_reader_t;
 
-static insitu_status find_tensor(const engine_reader *reader, const char *name, const safetensor **out_tensor) {
+static insitu_status find_tensor(const engine_reader_t *reader, const char *name, const safetensor_t **out_tensor) {
     *out_tensor = NULL;
     uint32_t index = map_find(&reader->file.names, name);
     if (index == NONE) FAIL(reader->diag, INSITU_FORMAT, "the engine file has no tensor '%s'", name);
@@ -21,8 +21,8 @@ static insitu_status find_tensor(const engine_reader *reader, const char *name, 
     return INSITU_OK;
 }
 
-static insitu_status check_hash(const engine_reader *reader, const safetensor *plan_tensor) {
-    const safetensors *file = &reader->file;
+static insitu_status check_hash(const engine_reader_t *reader, const safetensor_t *plan_tensor) {
+    const safetensors_t *file = &reader->file;
     size_t digits_at;
     uint64_t hash;
     char digits[HASH_DIGITS + 1];
@@ -36,7 +36,7 @@ static insitu_status check_hash(const engine_reader *reader, const safetensor *p
     return INSITU_OK;
 }
 
-static insitu_status check_version(const engine_reader *reader) {
+static insitu_status check_version(const engine_reader_t *reader) {
     const char *version = safetensors_metadata(&reader->file, METADATA_PLAN_VERSION);
     char *end = NULL;
     long number = version ? strtol(version, &end, 10) : 0;
@@ -50,9 +50,9 @@ static insitu_status check_version(const engine_reader *reader) {
 }
 
 /* Of a file that is checked as a whole: what lies between the tensors is as it was written. */
-static insitu_status check_padding(const engine_reader *reader) {
+static insitu_status check_padding(const engine_reader_t *reader) {
     for (uint32_t i = 0; i < reader->file.count; i++) {
-        const safetensor *tensor = &reader->file.tensors[i];
+        const safetensor_t *tensor = &reader->file.tensors[i];
         if (strncmp(tensor->name, PAD_PREFIX, sizeof(PAD_PREFIX) - 1) != 0) continue;
         for (size_t at = 0; at < tensor->size; at++)
             if (tensor->data[at])
@@ -63,18 +63,18 @@ static insitu_status check_padding(const engine_reader *reader) {
 }
 
 /* All weights that are zeros lie in the same ones. */
-static insitu_status make_zeros(engine_reader *reader, const plan *plan, const weight_source *sources) {
+static insitu_status make_zeros(engine_reader_t *reader, const plan_t *plan, const weight_source_t *sources) {
     size_t largest = 0;
     for (uint32_t i = 0; i < plan->weight_count; i++)
         if (!sources[i].tensor && plan->weights[i].size > largest) largest = plan->weights[i].size;
     return largest ? file_map_zeros(largest, &reader->zeros, reader->diag) : INSITU_OK;
 }
 
-static insitu_status attach_weights(engine_reader *reader, plan *plan, const weight_source *sources) {
+static insitu_status attach_weights(engine_reader_t *reader, plan_t *plan, const weight_source_t *sources) {
     TRY(make_zeros(reader, plan, sources));
     for (uint32_t i = 0; i < plan->weight_count; i++) {
-        weight_record *weight = &plan->weights[i];
-        const safetensor *tensor;
+        weight_record_t *weight = &plan->weights[i];
+        const safetensor_t *tensor;
         if (!sources[i].tensor) {
             weight->data = reader->zeros ? reader->zeros->data : NULL;
             continue;
@@ -95,15 +95,15 @@ static insitu_status attach_weights(engine_reader *reader, plan *plan, const wei
 }
 
 /* record_check refuses the record of any other device. */
-static const device *device_of(const char *name) {
-    const device *found;
+static const device_t *device_of(const char *name) {
+    const device_t *found;
     return device_open(name, &found, NULL) == INSITU_OK ? found : device_cpu();
 }
 
-static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engine) {
-    const safetensor *plan_tensor;
-    weight_source *sources;
-    plan *plan;
+static insitu_status read_engine(engine_reader_t *reader, insitu_engine **out_engine) {
+    const safetensor_t *plan_tensor;
+    weight_source_t *sources;
+    plan_t *plan;
     TRY(safetensors_read(reader->map, "engine file", &reader->arena, &reader->file, reader->diag));
     const char *format = safetensors_metadata(&reader->file, METADATA_FORMAT);
     if (!format || strcmp(format, "insitu") != 0)
@@ -126,8 +126,8 @@ static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engi
         plan_destroy(plan);
         return status;
     }
-    file_map *const maps[2] = {reader->map, reader->zeros};
-    const device *device = device_of(reader->record.fields[RECORD_DEVICE_NAME]);
+    file_map_t *const maps[2] = {reader->map, reader->zeros};
+    const device_t *device = device_of(reader->record.fields[RECORD_DEVICE_NAME]);
     TRY(engine_create(plan, device, maps, reader->zeros ? 2 : 1, out_engine, reader->diag));
     status = record_check(&reader->record, *out_engine, reader->diag);
     if (status == INSITU_OK && reader->options->cache_key)
@@ -138,9 +138,9 @@ static insitu_status read_engine(engine_reader *reader, insitu_engine **out_engi
     return status;
 }
 
-insitu_status engine_read(file_map *map, const engine_read_options *options, insitu_engine **out_engine,
+insitu_status engine_read(file_map_t *map, const engine_read_options_t *options, insitu_engine **out_engine,
                           insitu_diag *diag) {
-    engine_reader reader = {.map = map, .options = options, .diag = diag};
+    engine_reader_t reader = {.map = map, .options = options, .diag = diag};
     arena_init(&reader.arena);
     insitu_status status = read_engine(&reader, out_engine);
     file_map_release(reader.zeros);
@@ -148,9 +148,9 @@ insitu_status engine_read(file_map *map, const engine_read_options *options, ins
     return diag_complete(diag, status);
 }
 
-static insitu_status load(file_map *map, const insitu_load_options *options, insitu_engine **out_engine,
+static insitu_status load(file_map_t *map, const insitu_load_options *options, insitu_engine **out_engine,
                           insitu_diag *diag) {
-    engine_read_options read = {0};
+    engine_read_options_t read = {0};
     if (options && (options->struct_size <= sizeof(size_t) || options->struct_size > sizeof(*options)))
         FAIL(diag, INSITU_ARG, "load options have struct_size %zu where at most %zu was expected", options->struct_size,
              sizeof(*options));
@@ -163,7 +163,7 @@ insitu_status insitu_engine_load(const char *path, const insitu_load_options *op
                                  insitu_diag *diag) {
     if (out_engine) *out_engine = NULL;
     if (!path || !out_engine) FAIL(diag, INSITU_ARG, "insitu_engine_load needs a path and out_engine");
-    file_map *map;
+    file_map_t *map;
     TRY(file_map_open(path, &map, diag));
     insitu_status status = load(map, options, out_engine, diag);
     file_map_release(map);
@@ -176,7 +176,7 @@ insitu_status insitu_engine_load_memory(const void *data, size_t size, const ins
     if (!data || !out_engine) FAIL(diag, INSITU_ARG, "insitu_engine_load_memory needs data and out_engine");
     if ((uintptr_t)data % DATA_ALIGNMENT)
         FAIL(diag, INSITU_ARG, "an engine in memory must be aligned to %d bytes", DATA_ALIGNMENT);
-    file_map *map;
+    file_map_t *map;
     TRY(file_map_wrap(data, size, &map, diag));
     insitu_status status = load(map, options, out_engine, diag);
     file_map_release(map);

@@ -2,7 +2,7 @@
 #include "engine/record.h"
 #include "plan/plan_fields.h"
 
-const char *record_field_name(record_field field) {
+const char *record_field_name(record_field_t field) {
     static const char *const names[] = {
         [RECORD_ABI_TARGET] = "ABI_TARGET",
         [RECORD_NAME] = "NAME",
@@ -23,7 +23,7 @@ const char *record_field_name(record_field field) {
 
 /* ---- lists in fields ---- */
 
-static void add_name(const char *name, text *out) {
+static void add_name(const char *name, text_t *out) {
     if (!*name) text_printf(out, "\\e");
     for (const char *c = name; *c; c++) {
         if (*c == '%' || *c == '@' || *c == '\\') text_add(out, "\\", 1);
@@ -31,7 +31,7 @@ static void add_name(const char *name, text *out) {
     }
 }
 
-void record_join_names(const char *const *names, uint32_t count, text *out) {
+void record_join_names(const char *const *names, uint32_t count, text_t *out) {
     text_add(out, "", 0);
     for (uint32_t i = 0; i < count; i++) {
         if (i) text_add(out, "%", 1);
@@ -39,7 +39,7 @@ void record_join_names(const char *const *names, uint32_t count, text *out) {
     }
 }
 
-void record_join_aliases(const record_alias *aliases, uint32_t count, text *out) {
+void record_join_aliases(const record_alias_t *aliases, uint32_t count, text_t *out) {
     text_add(out, "", 0);
     for (uint32_t i = 0; i < count; i++) {
         if (i) text_add(out, "%", 1);
@@ -54,18 +54,18 @@ void record_join_aliases(const record_alias *aliases, uint32_t count, text *out)
 /* ---- an engine's ---- */
 
 /* The text's string, in the arena; the text is released. */
-static insitu_status take_text(text *text, arena *arena, const char **out_string, insitu_diag *diag) {
+static insitu_status take_text(text_t *text, arena_t *arena, const char **out_string, insitu_diag *diag) {
     insitu_status status = text_status(text, diag);
     if (status == INSITU_OK) status = arena_string(arena, text->data, text->size, out_string);
     text_release(text);
     return status;
 }
 
-static insitu_status make_names(const insitu_engine *engine, arena *arena, record *record, insitu_diag *diag) {
-    const plan *plan = engine->plan;
+static insitu_status make_names(const insitu_engine *engine, arena_t *arena, record_t *record, insitu_diag *diag) {
+    const plan_t *plan = engine->plan;
     const char **names;
     uint32_t count = 0;
-    text joined;
+    text_t joined;
     TRY(arena_array(arena, (size_t)plan->input_count + plan->output_count + engine->alias_count, sizeof(*names),
                     &names));
     for (uint32_t i = 0; i < plan->input_count; i++) names[count++] = plan->inputs[i].name;
@@ -81,13 +81,13 @@ static insitu_status make_names(const insitu_engine *engine, arena *arena, recor
     return take_text(&joined, arena, &record->fields[RECORD_OUTPUT_NAMES], diag);
 }
 
-static insitu_status make_aliases(const insitu_engine *engine, arena *arena, record *record, insitu_diag *diag) {
-    record_alias *aliases;
-    text joined;
+static insitu_status make_aliases(const insitu_engine *engine, arena_t *arena, record_t *record, insitu_diag *diag) {
+    record_alias_t *aliases;
+    text_t joined;
     TRY(arena_array(arena, engine->alias_count, sizeof(*aliases), &aliases));
     for (uint32_t i = 0; i < engine->alias_count; i++) {
-        const plan_input *input = &engine->plan->inputs[engine->aliases[i].input];
-        aliases[i] = (record_alias){engine->aliases[i].output, input->name, update_kind_name(input->update)};
+        const plan_input_t *input = &engine->plan->inputs[engine->aliases[i].input];
+        aliases[i] = (record_alias_t){engine->aliases[i].output, input->name, update_kind_name(input->update)};
     }
     text_init(&joined);
     record_join_aliases(aliases, engine->alias_count, &joined);
@@ -95,26 +95,26 @@ static insitu_status make_aliases(const insitu_engine *engine, arena *arena, rec
 }
 
 /* "1" if an output has a size that only the call decides. */
-static insitu_status find_decided(const plan *plan, arena *arena, const char **out_flag) {
-    const sym_pool *pool = &plan->symbols;
+static insitu_status find_decided(const plan_t *plan, arena_t *arena, const char **out_flag) {
+    const sym_pool_t *pool = &plan->symbols;
     bool *by_call; /* of each expression; arguments come before it */
     *out_flag = "0";
     TRY(arena_array(arena, pool->node_count, sizeof(*by_call), &by_call));
     for (uint32_t id = 0; id < pool->node_count; id++) {
-        uint32_t symbol = sym_symbol_index(pool, (sym){id});
+        uint32_t symbol = sym_symbol_index(pool, (sym_t){id});
         by_call[id] = symbol != NONE && plan->symbol_sources[symbol].source == SYMBOL_STEP;
-        for (uint32_t i = 0; i < sym_arg_count(pool, (sym){id}); i++)
-            by_call[id] |= by_call[sym_arg(pool, (sym){id}, i).id];
+        for (uint32_t i = 0; i < sym_arg_count(pool, (sym_t){id}); i++)
+            by_call[id] |= by_call[sym_arg(pool, (sym_t){id}, i).id];
     }
     for (uint32_t i = 0; i < plan->output_count; i++) {
-        const shape *shape = &plan->outputs[i].operand.type.shape;
+        const shape_t *shape = &plan->outputs[i].operand.type.shape;
         for (uint32_t d = 0; plan->outputs[i].kind == OUTPUT_TENSOR && d < shape->rank; d++)
             if (by_call[shape->sizes[d].id]) *out_flag = "1";
     }
     return INSITU_OK;
 }
 
-insitu_status record_make(const insitu_engine *engine, arena *arena, record *out_record, insitu_diag *diag) {
+insitu_status record_make(const insitu_engine *engine, arena_t *arena, record_t *out_record, insitu_diag *diag) {
     for (uint32_t i = 0; i < RECORD_LENGTH; i++) out_record->fields[i] = "";
     out_record->fields[RECORD_ABI_TARGET] = RECORD_ABI;
     out_record->fields[RECORD_DEVICE_NAME] = engine->device->entry->name;
@@ -125,7 +125,7 @@ insitu_status record_make(const insitu_engine *engine, arena *arena, record *out
     return make_aliases(engine, arena, out_record, diag);
 }
 
-void record_print(const record *record, text *out) {
+void record_print(const record_t *record, text_t *out) {
     for (uint32_t i = 0; i < RECORD_LENGTH; i++) {
         text_printf(out, i ? "," : "[");
         json_print_string(out, record->fields[i]);

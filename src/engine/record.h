@@ -25,36 +25,37 @@ typedef enum record_field {
     RECORD_REQUIRES_NATIVE_MULTIDEVICE,
     RECORD_ALIASED_IO,
     RECORD_LENGTH
-} record_field;
+} record_field_t;
 
 typedef struct record {
     const char *fields[RECORD_LENGTH];
-} record;
+} record_t;
 
 typedef struct record_alias {
     const char *output, *input, *kind;
-} record_alias;
+} record_alias_t;
 
-const char *record_field_name(record_field field); /* "ALIASED_IO" */
+const char *record_field_name(record_field_t field); /* "ALIASED_IO" */
 
 /* ---- lists in fields ---- */
-void record_join_names(const char *const *names, uint32_t count, text *out);
-MUST_CHECK insitu_status record_split_names(const char *joined, arena *arena, const char ***out_names,
+void record_join_names(const char *const *names, uint32_t count, text_t *out);
+MUST_CHECK insitu_status record_split_names(const char *joined, arena_t *arena, const char ***out_names,
                                             uint32_t *out_count, insitu_diag *diag);
-void record_join_aliases(const record_alias *aliases, uint32_t count, text *out);
-MUST_CHECK insitu_status record_split_aliases(const char *joined, arena *arena, record_alias **out_aliases,
+void record_join_aliases(const record_alias_t *aliases, uint32_t count, text_t *out);
+MUST_CHECK insitu_status record_split_aliases(const char *joined, arena_t *arena, record_alias_t **out_aliases,
                                               uint32_t *out_count, insitu_diag *diag);
 
 /* ---- the whole ---- */
 /* Its strings live in the arena. */
-MUST_CHECK insitu_status record_make(const insitu_engine *engine, arena *arena, record *out_record, insitu_diag *diag);
-void record_print(const record *record, text *out); /* a JSON array */
+MUST_CHECK insitu_status record_make(const insitu_engine *engine, arena_t *arena, record_t *out_record,
+                                     insitu_diag *diag);
+void record_print(const record_t *record, text_t *out); /* a JSON array */
 /* Errors: VERSION (another version, another number of fields; both are named), FORMAT (no list of strings). */
-MUST_CHECK insitu_status record_parse(const char *json, arena *arena, record *out_record, insitu_diag *diag);
+MUST_CHECK insitu_status record_parse(const char *json, arena_t *arena, record_t *out_record, insitu_diag *diag);
 /* Compares a file's record with the engine that was read from it, which is right where they differ in what it enforces
  * itself. Errors: FORMAT (names, kinds, types, pairs), UNSUPPORTED (device, platform). */
-MUST_CHECK insitu_status record_check(const record *record, const insitu_engine *engine, insitu_diag *diag);
+MUST_CHECK insitu_status record_check(const record_t *record, const insitu_engine *engine, insitu_diag *diag);
 /* All fields are those that record_make gives. Errors: FORMAT (names the field). */
-MUST_CHECK insitu_status record_same(const record *record, const insitu_engine *engine, insitu_diag *diag);
+MUST_CHECK insitu_status record_same(const record_t *record, const insitu_engine *engine, insitu_diag *diag);
 
 #endif

@@ -12,12 +12,12 @@
 
 typedef struct splitter {
     const char *at;
-    arena *arena;
+    arena_t *arena;
     insitu_diag *diag;
-} splitter;
+} splitter_t;
 
 /* A name up to an end that no backslash precedes. */
-static insitu_status take_name(splitter *splitter, const char **out_name) {
+static insitu_status take_name(splitter_t *splitter, const char **out_name) {
     char *name;
     size_t size = 0;
     const char *from = splitter->at;
@@ -38,16 +38,16 @@ static insitu_status take_name(splitter *splitter, const char **out_name) {
     return INSITU_OK;
 }
 
-static insitu_status take_mark(splitter *splitter, char mark) {
+static insitu_status take_mark(splitter_t *splitter, char mark) {
     if (*splitter->at != mark)
         FAIL(splitter->diag, INSITU_FORMAT, "the record lacks a '%c' at '%.40s'", mark, splitter->at);
     splitter->at++;
     return INSITU_OK;
 }
 
-insitu_status record_split_names(const char *joined, arena *arena, const char ***out_names, uint32_t *out_count,
+insitu_status record_split_names(const char *joined, arena_t *arena, const char ***out_names, uint32_t *out_count,
                                  insitu_diag *diag) {
-    splitter splitter = {.at = joined, .arena = arena, .diag = diag};
+    splitter_t splitter = {.at = joined, .arena = arena, .diag = diag};
     uint32_t capacity = 0;
     *out_names = NULL;
     *out_count = 0;
@@ -60,15 +60,15 @@ insitu_status record_split_names(const char *joined, arena *arena, const char **
     return INSITU_OK;
 }
 
-insitu_status record_split_aliases(const char *joined, arena *arena, record_alias **out_aliases, uint32_t *out_count,
-                                   insitu_diag *diag) {
-    splitter splitter = {.at = joined, .arena = arena, .diag = diag};
+insitu_status record_split_aliases(const char *joined, arena_t *arena, record_alias_t **out_aliases,
+                                   uint32_t *out_count, insitu_diag *diag) {
+    splitter_t splitter = {.at = joined, .arena = arena, .diag = diag};
     uint32_t capacity = 0;
     *out_aliases = NULL;
     *out_count = 0;
     for (bool more = *joined != 0; more;) {
         TRY(arena_grow(arena, out_aliases, &capacity, (size_t)*out_count + 1, sizeof(**out_aliases)));
-        record_alias *alias = &(*out_aliases)[(*out_count)++];
+        record_alias_t *alias = &(*out_aliases)[(*out_count)++];
         TRY(take_name(&splitter, &alias->output));
         TRY(take_mark(&splitter, '@'));
         TRY(take_name(&splitter, &alias->input));
@@ -82,7 +82,7 @@ insitu_status record_split_aliases(const char *joined, arena *arena, record_alia
 
 /* ---- the list of strings ---- */
 
-static insitu_status read_fields(const json_t *list, arena *arena, record *out_record, insitu_diag *diag) {
+static insitu_status read_fields(const json_t *list, arena_t *arena, record_t *out_record, insitu_diag *diag) {
     const char *version = json_string_value(json_array_get(list, 0));
     size_t count = json_array_size(list);
     if (!version)
@@ -95,13 +95,14 @@ static insitu_status read_fields(const json_t *list, arena *arena, record *out_r
     for (size_t i = 0; i < count; i++) {
         const json_t *field = json_array_get(list, i);
         if (!json_is_string(field))
-            FAIL(diag, INSITU_FORMAT, "the engine file's record: %s is no string", record_field_name((record_field)i));
+            FAIL(diag, INSITU_FORMAT, "the engine file's record: %s is no string",
+                 record_field_name((record_field_t)i));
         TRY(arena_string(arena, json_string_value(field), json_string_length(field), &out_record->fields[i]));
     }
     return INSITU_OK;
 }
 
-insitu_status record_parse(const char *json, arena *arena, record *out_record, insitu_diag *diag) {
+insitu_status record_parse(const char *json, arena_t *arena, record_t *out_record, insitu_diag *diag) {
     json_error_t error;
     json_t *list = json_loads(json, JSON_REJECT_DUPLICATES, &error);
     insitu_status status = read_fields(list, arena, out_record, diag);
@@ -112,18 +113,18 @@ insitu_status record_parse(const char *json, arena *arena, record *out_record, i
 /* ---- against the engine ---- */
 
 typedef struct checker {
-    const record *record;
+    const record_t *record;
     const insitu_engine *engine;
-    arena arena;
+    arena_t arena;
     insitu_diag *diag;
-} checker;
+} checker_t;
 
 /* Fields that say nothing here, or one thing. */
-static insitu_status check_fixed(const checker *checker, const record *expected) {
-    static const record_field fields[] = {RECORD_HW_COMPATIBLE, RECORD_SERIALIZED_METADATA,
-                                          RECORD_RESOURCE_ALLOCATION_STRATEGY, RECORD_REQUIRES_NATIVE_MULTIDEVICE,
-                                          RECORD_REQUIRES_OUTPUT_ALLOCATOR};
-    static const record_field places[] = {RECORD_DEVICE_NAME, RECORD_TARGET_PLATFORM};
+static insitu_status check_fixed(const checker_t *checker, const record_t *expected) {
+    static const record_field_t fields[] = {RECORD_HW_COMPATIBLE, RECORD_SERIALIZED_METADATA,
+                                            RECORD_RESOURCE_ALLOCATION_STRATEGY, RECORD_REQUIRES_NATIVE_MULTIDEVICE,
+                                            RECORD_REQUIRES_OUTPUT_ALLOCATOR};
+    static const record_field_t places[] = {RECORD_DEVICE_NAME, RECORD_TARGET_PLATFORM};
     for (size_t i = 0; i < COUNT_OF(places); i++) {
         const char *given = checker->record->fields[places[i]], *known = expected->fields[places[i]];
         if (strcmp(given, known) != 0)
@@ -140,7 +141,7 @@ static insitu_status check_fixed(const checker *checker, const record *expected)
     return INSITU_OK;
 }
 
-static insitu_status check_names(checker *checker, record_field field, const record *expected) {
+static insitu_status check_names(checker_t *checker, record_field_t field, const record_t *expected) {
     const char **given, **known;
     uint32_t given_count, known_count;
     TRY(record_split_names(checker->record->fields[field], &checker->arena, &given, &given_count, checker->diag));
@@ -163,13 +164,13 @@ static bool is_kind(const char *kind) {
 }
 
 /* An output that the record says is an input has the input's type. */
-static insitu_status check_types(const checker *checker, const record_alias *alias, uint32_t input) {
-    const plan *plan = checker->engine->plan;
+static insitu_status check_types(const checker_t *checker, const record_alias_t *alias, uint32_t input) {
+    const plan_t *plan = checker->engine->plan;
     uint32_t index = map_find(&checker->engine->output_names, alias->output);
     if (index == NONE || plan->outputs[index].kind != OUTPUT_TENSOR) return INSITU_OK;
-    const tensor_type *from = &plan->outputs[index].operand.type, *to = &plan->inputs[input].type;
+    const tensor_type_t *from = &plan->outputs[index].operand.type, *to = &plan->inputs[input].type;
     if (from->dtype == to->dtype && shape_same(&from->shape, &to->shape)) return INSITU_OK;
-    text types;
+    text_t types;
     text_init(&types);
     text_printf(&types, "%s", dtype_name(from->dtype));
     shape_print(&plan->symbols, &from->shape, &types);
@@ -183,7 +184,7 @@ static insitu_status check_types(const checker *checker, const record_alias *ali
 }
 
 /* The engine's own row for the output, or a reason why the file can't be right. */
-static insitu_status check_alias(const checker *checker, const record_alias *alias, const map *bindings) {
+static insitu_status check_alias(const checker_t *checker, const record_alias_t *alias, const map_t *bindings) {
     const insitu_engine *engine = checker->engine;
     uint32_t input = map_find(&engine->input_names, alias->input);
     if (!is_kind(alias->kind))
@@ -196,7 +197,7 @@ static insitu_status check_alias(const checker *checker, const record_alias *ali
              alias->output, alias->input);
     TRY(check_types(checker, alias, input));
     uint32_t row = map_find(&engine->alias_names, alias->output);
-    const plan_input *truth = row == NONE ? NULL : &engine->plan->inputs[engine->aliases[row].input];
+    const plan_input_t *truth = row == NONE ? NULL : &engine->plan->inputs[engine->aliases[row].input];
     if (truth && engine->aliases[row].input == input && strcmp(alias->kind, update_kind_name(truth->update)) == 0)
         return INSITU_OK;
     bool is_pair = truth && engine->aliases[row].input == input;
@@ -215,7 +216,7 @@ static insitu_status check_alias(const checker *checker, const record_alias *ali
     return INSITU_OK;
 }
 
-static insitu_status name_bindings(checker *checker, map *bindings) {
+static insitu_status name_bindings(checker_t *checker, map_t *bindings) {
     const char **names;
     uint32_t count;
     TRY(record_split_names(checker->record->fields[RECORD_OUTPUT_NAMES], &checker->arena, &names, &count,
@@ -224,9 +225,9 @@ static insitu_status name_bindings(checker *checker, map *bindings) {
     return INSITU_OK;
 }
 
-static insitu_status check_aliases(checker *checker) {
-    map bindings = {0}, outputs = {0}, inputs = {0};
-    record_alias *aliases;
+static insitu_status check_aliases(checker_t *checker) {
+    map_t bindings = {0}, outputs = {0}, inputs = {0};
+    record_alias_t *aliases;
     uint32_t count;
     TRY(name_bindings(checker, &bindings));
     TRY(record_split_aliases(checker->record->fields[RECORD_ALIASED_IO], &checker->arena, &aliases, &count,
@@ -248,8 +249,8 @@ static insitu_status check_aliases(checker *checker) {
     return INSITU_OK;
 }
 
-static insitu_status check(checker *checker) {
-    record expected;
+static insitu_status check(checker_t *checker) {
+    record_t expected;
     TRY(record_make(checker->engine, &checker->arena, &expected, checker->diag));
     TRY(check_fixed(checker, &expected));
     TRY(check_names(checker, RECORD_INPUT_NAMES, &expected));
@@ -257,23 +258,23 @@ static insitu_status check(checker *checker) {
     return check_aliases(checker);
 }
 
-insitu_status record_check(const record *record, const insitu_engine *engine, insitu_diag *diag) {
-    checker checker = {.record = record, .engine = engine, .diag = diag};
+insitu_status record_check(const record_t *record, const insitu_engine *engine, insitu_diag *diag) {
+    checker_t checker = {.record = record, .engine = engine, .diag = diag};
     arena_init(&checker.arena);
     insitu_status status = check(&checker);
     arena_release(&checker.arena);
     return status;
 }
 
-insitu_status record_same(const record *record, const insitu_engine *engine, insitu_diag *diag) {
-    struct record expected;
-    arena arena;
+insitu_status record_same(const record_t *record, const insitu_engine *engine, insitu_diag *diag) {
+    record_t expected;
+    arena_t arena;
     arena_init(&arena);
     insitu_status status = record_make(engine, &arena, &expected, diag);
     for (uint32_t i = 0; i < RECORD_LENGTH && status == INSITU_OK; i++)
         if (strcmp(record->fields[i], expected.fields[i]) != 0)
             status = diag_set(diag, INSITU_FORMAT, "the engine file's record: %s is not what it would be today",
-                              record_field_name((record_field)i));
+                              record_field_name((record_field_t)i));
     arena_release(&arena);
     return status;
 }

@@ -14,24 +14,24 @@ enum { LENGTH_SIZE = 8, MAX_HEADER = 100000000 /* the format's own limit */ };
 
 typedef struct header_reader {
     const char *what;
-    arena *arena;
-    safetensors *out;
+    arena_t *arena;
+    safetensors_t *out;
     const uint8_t *data;
     size_t data_size;
     insitu_diag *diag;
-} header_reader;
+} header_reader_t;
 
-static insitu_status bad_file(const header_reader *reader, const char *why) {
+static insitu_status bad_file(const header_reader_t *reader, const char *why) {
     return diag_set(reader->diag, INSITU_FORMAT, "not a valid %s: %s", reader->what, why);
 }
 
-static insitu_status bad_tensor(const header_reader *reader, const char *name, const char *why) {
+static insitu_status bad_tensor(const header_reader_t *reader, const char *name, const char *why) {
     return diag_set(reader->diag, INSITU_FORMAT, "not a valid %s: tensor '%s' %s", reader->what, name, why);
 }
 
 /* ---- the header ---- */
 
-static insitu_status read_metadata(header_reader *reader, json_t *object) {
+static insitu_status read_metadata(header_reader_t *reader, json_t *object) {
     if (!json_is_object(object)) return bad_file(reader, "its __metadata__ is not an object");
     TRY(arena_array(reader->arena, json_object_size(object), sizeof(char *), &reader->out->metadata_values));
     uint32_t count = 0;
@@ -55,7 +55,7 @@ static bool read_offset(const json_t *value, size_t *out_offset) {
     return true;
 }
 
-static insitu_status read_shape(header_reader *reader, const json_t *shape, safetensor *tensor) {
+static insitu_status read_shape(header_reader_t *reader, const json_t *shape, safetensor_t *tensor) {
     if (!json_is_array(shape)) return bad_tensor(reader, tensor->name, "has no array 'shape'");
     if (json_array_size(shape) > MAX_RANK)
         FAIL(reader->diag, INSITU_FORMAT, "not a valid %s: tensor '%s' has %zu dimensions, more than %d", reader->what,
@@ -70,7 +70,7 @@ static insitu_status read_shape(header_reader *reader, const json_t *shape, safe
     return INSITU_OK;
 }
 
-static insitu_status check_bytes(header_reader *reader, const safetensor *tensor) {
+static insitu_status check_bytes(header_reader_t *reader, const safetensor_t *tensor) {
     size_t bytes = dtype_size(tensor->dtype);
     for (uint32_t i = 0; i < tensor->rank; i++)
         if (!checked_size_mul(bytes, (size_t)tensor->sizes[i], &bytes))
@@ -80,7 +80,7 @@ static insitu_status check_bytes(header_reader *reader, const safetensor *tensor
     return INSITU_OK;
 }
 
-static insitu_status read_tensor(header_reader *reader, const json_t *object, safetensor *tensor) {
+static insitu_status read_tensor(header_reader_t *reader, const json_t *object, safetensor_t *tensor) {
     const json_t *type = json_object_get(object, "dtype"), *offsets = json_object_get(object, "data_offsets");
     size_t begin, end;
     if (!json_is_string(type)) return bad_tensor(reader, tensor->name, "has no string 'dtype'");
@@ -95,8 +95,8 @@ static insitu_status read_tensor(header_reader *reader, const json_t *object, sa
     return tensor->has_dtype ? check_bytes(reader, tensor) : INSITU_OK;
 }
 
-static insitu_status read_tensors(header_reader *reader, json_t *root) {
-    safetensors *out = reader->out;
+static insitu_status read_tensors(header_reader_t *reader, json_t *root) {
+    safetensors_t *out = reader->out;
     TRY(arena_array(reader->arena, json_object_size(root), sizeof(*out->tensors), &out->tensors));
     const char *key;
     json_t *value;
@@ -105,7 +105,7 @@ static insitu_status read_tensors(header_reader *reader, json_t *root) {
             TRY(read_metadata(reader, value));
             continue;
         }
-        safetensor *tensor = &out->tensors[out->count];
+        safetensor_t *tensor = &out->tensors[out->count];
         TRY(arena_string(reader->arena, key, strlen(key), &tensor->name));
         TRY(read_tensor(reader, value, tensor));
         TRY(map_set(&out->names, reader->arena, tensor->name, out->count));
@@ -117,14 +117,14 @@ static insitu_status read_tensors(header_reader *reader, json_t *root) {
 /* ---- every byte belongs to one tensor ---- */
 
 static int by_place(const void *left, const void *right) {
-    const safetensor *a = *(const safetensor *const *)left, *b = *(const safetensor *const *)right;
+    const safetensor_t *a = *(const safetensor_t *const *)left, *b = *(const safetensor_t *const *)right;
     if (a->data != b->data) return a->data < b->data ? -1 : 1;
     return (a->size > b->size) - (a->size < b->size);
 }
 
-static insitu_status check_cover(const header_reader *reader) {
-    const safetensors *file = reader->out;
-    const safetensor **order;
+static insitu_status check_cover(const header_reader_t *reader) {
+    const safetensors_t *file = reader->out;
+    const safetensor_t **order;
     size_t end = 0;
     TRY(arena_array(reader->arena, file->count, sizeof(*order), &order));
     for (uint32_t i = 0; i < file->count; i++) order[i] = &file->tensors[i];
@@ -141,8 +141,8 @@ static insitu_status check_cover(const header_reader *reader) {
     return INSITU_OK;
 }
 
-static insitu_status read_header(header_reader *reader) {
-    const safetensors *out = reader->out;
+static insitu_status read_header(header_reader_t *reader) {
+    const safetensors_t *out = reader->out;
     json_error_t error;
     json_t *root = json_loadb((const char *)out->header, out->header_size, JSON_REJECT_DUPLICATES, &error);
     if (!root && json_error_code(&error) == json_error_out_of_memory) return INSITU_NOMEM;
@@ -154,10 +154,10 @@ static insitu_status read_header(header_reader *reader) {
     return status;
 }
 
-insitu_status safetensors_read(const file_map *map, const char *what, arena *arena, safetensors *out,
+insitu_status safetensors_read(const file_map_t *map, const char *what, arena_t *arena, safetensors_t *out,
                                insitu_diag *diag) {
-    *out = (safetensors){0};
-    header_reader reader = {.what = what, .arena = arena, .out = out, .diag = diag};
+    *out = (safetensors_t){0};
+    header_reader_t reader = {.what = what, .arena = arena, .out = out, .diag = diag};
     uint64_t length = 0;
     if (map->size < LENGTH_SIZE) return bad_file(&reader, "it has fewer than 8 bytes");
     for (uint32_t i = LENGTH_SIZE; i-- > 0;) length = length << 8 | map->data[i];
@@ -172,7 +172,7 @@ insitu_status safetensors_read(const file_map *map, const char *what, arena *are
     return check_cover(&reader);
 }
 
-const char *safetensors_metadata(const safetensors *file, const char *key) {
+const char *safetensors_metadata(const safetensors_t *file, const char *key) {
     uint32_t index = map_find(&file->metadata, key);
     return index == NONE ? NULL : file->metadata_values[index];
 }

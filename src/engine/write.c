@@ -5,18 +5,18 @@
 
 typedef struct engine_writer {
     const insitu_engine *engine;
-    const plan *plan;
+    const plan_t *plan;
     const char *cache_key; /* NULL: none */
-    arena arena;
-    text json, header, record;
-    safetensor_source *tensors; /* the plan, then the weights */
+    arena_t arena;
+    text_t json, header, record;
+    safetensor_source_t *tensors; /* the plan, then the weights */
     uint32_t tensor_count;
     const char **names; /* of the weights' tensors; NULL: the weight is zeros, and has none */
     insitu_diag *diag;
-} engine_writer;
+} engine_writer_t;
 
 /* The dense tensor of which a type is a view with its dimensions in another order; false if it is no such view. */
-static bool dense_shape(const sym_pool *pool, const tensor_type *type, size_t record_size, int64_t *out_sizes) {
+static bool dense_shape(const sym_pool_t *pool, const tensor_type_t *type, size_t record_size, int64_t *out_sizes) {
     int64_t sizes[MAX_RANK], strides[MAX_RANK], dense[MAX_RANK], offset;
     uint32_t rank = type->shape.rank;
     size_t bytes = dtype_size(type->dtype);
@@ -43,8 +43,8 @@ static bool dense_shape(const sym_pool *pool, const tensor_type *type, size_t re
 }
 
 /* One more use of a weight: it keeps its shape and dtype only if all uses agree. rank MAX_RANK + 1: they do not. */
-static void add_use(const engine_writer *writer, uint32_t weight, const tensor_type *type, bool *is_used) {
-    safetensor_source *tensor = &writer->tensors[weight + 1];
+static void add_use(const engine_writer_t *writer, uint32_t weight, const tensor_type_t *type, bool *is_used) {
+    safetensor_source_t *tensor = &writer->tensors[weight + 1];
     int64_t sizes[MAX_RANK];
     const char *name = dtype_safetensors(type->dtype);
     bool is_dense = name && dense_shape(&writer->plan->symbols, type, tensor->size, sizes);
@@ -59,13 +59,13 @@ static void add_use(const engine_writer *writer, uint32_t weight, const tensor_t
     is_used[weight] = true;
 }
 
-static void add_operand_use(const engine_writer *writer, const plan_operand *operand, bool *is_used) {
-    const plan_storage *storage = &writer->plan->storages[operand->storage];
+static void add_operand_use(const engine_writer_t *writer, const plan_operand_t *operand, bool *is_used) {
+    const plan_storage_t *storage = &writer->plan->storages[operand->storage];
     if (storage->kind == STORAGE_WEIGHT) add_use(writer, storage->index, &operand->type, is_used);
 }
 
-static void add_uses(const engine_writer *writer, bool *is_used) {
-    const plan *plan = writer->plan;
+static void add_uses(const engine_writer_t *writer, bool *is_used) {
+    const plan_t *plan = writer->plan;
     for (uint32_t i = 0; i < plan->step_count; i++)
         for (uint32_t j = 0; j < plan->steps[i].operand_count; j++)
             add_operand_use(writer, &plan->steps[i].operands[j], is_used);
@@ -80,7 +80,7 @@ static void add_uses(const engine_writer *writer, bool *is_used) {
 }
 
 /* A record that is not one dense tensor is a row of elements, or of bytes where the format lacks the dtype. */
-static void describe_as_row(const weight_record *weight, safetensor_source *tensor) {
+static void describe_as_row(const weight_record_t *weight, safetensor_source_t *tensor) {
     size_t width = dtype_size(weight->dtype);
     tensor->dtype = dtype_safetensors(weight->dtype);
     if (!tensor->dtype || weight->size % width) {
@@ -92,7 +92,7 @@ static void describe_as_row(const weight_record *weight, safetensor_source *tens
 }
 
 /* Two records may have one name, and a name may be one of the file's own. */
-static insitu_status choose_name(engine_writer *writer, map *taken, uint32_t weight) {
+static insitu_status choose_name(engine_writer_t *writer, map_t *taken, uint32_t weight) {
     const char *name = writer->plan->weights[weight].name, *stem = name + strspn(name, "_");
     for (uint32_t attempt = 2; map_find(taken, name) != NONE || strncmp(name, "__", 2) == 0; attempt++)
         TRY(arena_printf(&writer->arena, &name, "%s#%u", stem, attempt));
@@ -101,22 +101,22 @@ static insitu_status choose_name(engine_writer *writer, map *taken, uint32_t wei
 }
 
 /* Caches begin with zeros, and take more bytes than all else: only their number is written. */
-static bool is_zeros(const weight_record *weight, bool is_used) {
+static bool is_zeros(const weight_record_t *weight, bool is_used) {
     enum { LEAST = 4096 }; /* small ones are kept where other tools may look for them */
     return weight->size >= (is_used ? LEAST : 1) && weight->data[0] == 0 &&
            memcmp(weight->data, weight->data + 1, weight->size - 1) == 0;
 }
 
-static insitu_status describe_weights(engine_writer *writer) {
-    const plan *plan = writer->plan;
+static insitu_status describe_weights(engine_writer_t *writer) {
+    const plan_t *plan = writer->plan;
     bool *is_used;
-    map taken = {0};
+    map_t taken = {0};
     TRY(arena_array(&writer->arena, plan->weight_count, sizeof(bool), &is_used));
     TRY(map_set(&taken, &writer->arena, PLAN_TENSOR, 0));
     for (uint32_t i = 0; i < plan->weight_count; i++) {
         TRY(choose_name(writer, &taken, i));
-        writer->tensors[i + 1] =
-            (safetensor_source){.name = writer->names[i], .data = plan->weights[i].data, .size = plan->weights[i].size};
+        writer->tensors[i + 1] = (safetensor_source_t){
+            .name = writer->names[i], .data = plan->weights[i].data, .size = plan->weights[i].size};
     }
     add_uses(writer, is_used);
     for (uint32_t i = 0; i < plan->weight_count; i++)
@@ -132,32 +132,32 @@ static insitu_status describe_weights(engine_writer *writer) {
     return INSITU_OK;
 }
 
-static insitu_status print_plan(engine_writer *writer) {
-    const plan *plan = writer->plan;
+static insitu_status print_plan(engine_writer_t *writer) {
+    const plan_t *plan = writer->plan;
     uint64_t *hashes;
     TRY(arena_array(&writer->arena, plan->weight_count, sizeof(*hashes), &hashes));
     for (uint32_t i = 0; i < plan->weight_count; i++)
         if (writer->names[i]) hashes[i] = hash_bytes(plan->weights[i].data, plan->weights[i].size, 0);
     plan_print_json(plan, writer->names, hashes, &writer->json);
     TRY(text_status(&writer->json, writer->diag));
-    writer->tensors[0] = (safetensor_source){.name = PLAN_TENSOR,
-                                             .dtype = "U8",
-                                             .rank = 1,
-                                             .sizes = {(int64_t)writer->json.size},
-                                             .data = writer->json.data,
-                                             .size = writer->json.size};
+    writer->tensors[0] = (safetensor_source_t){.name = PLAN_TENSOR,
+                                               .dtype = "U8",
+                                               .rank = 1,
+                                               .sizes = {(int64_t)writer->json.size},
+                                               .data = writer->json.data,
+                                               .size = writer->json.size};
     return INSITU_OK;
 }
 
-static insitu_status print_record(engine_writer *writer) {
-    record record;
+static insitu_status print_record(engine_writer_t *writer) {
+    record_t record;
     TRY(record_make(writer->engine, &writer->arena, &record, writer->diag));
     record_print(&record, &writer->record);
     return text_status(&writer->record, writer->diag);
 }
 
 /* The header was laid out with zeros for digits. */
-static insitu_status state_hash(engine_writer *writer) {
+static insitu_status state_hash(engine_writer_t *writer) {
     enum { LENGTH_SIZE = 8 };
     uint8_t *header = (uint8_t *)writer->header.data + LENGTH_SIZE;
     size_t size = writer->header.size - LENGTH_SIZE, digits_at;
@@ -171,10 +171,10 @@ static insitu_status state_hash(engine_writer *writer) {
     return INSITU_OK;
 }
 
-static insitu_status write_engine(engine_writer *writer, const char *path) {
-    const plan *plan = writer->plan;
+static insitu_status write_engine(engine_writer_t *writer, const char *path) {
+    const plan_t *plan = writer->plan;
     const char *version;
-    file_part *parts;
+    file_part_t *parts;
     size_t part_count;
     TRY(arena_array(&writer->arena, (size_t)plan->weight_count + 1, sizeof(*writer->tensors), &writer->tensors));
     TRY(arena_array(&writer->arena, plan->weight_count, sizeof(*writer->names), &writer->names));
@@ -196,7 +196,7 @@ static insitu_status write_engine(engine_writer *writer, const char *path) {
 }
 
 insitu_status engine_write(const insitu_engine *engine, const char *path, const char *cache_key, insitu_diag *diag) {
-    engine_writer writer = {.engine = engine, .plan = engine->plan, .cache_key = cache_key, .diag = diag};
+    engine_writer_t writer = {.engine = engine, .plan = engine->plan, .cache_key = cache_key, .diag = diag};
     arena_init(&writer.arena);
     text_init(&writer.json);
     text_init(&writer.header);

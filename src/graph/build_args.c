@@ -1,7 +1,7 @@
 /* Arguments: from the form that the writer chose, which follows the Python value, to the one that the schema wants. */
 #include "graph/build_int.h"
 
-static insitu_status fault(const scope *scope, const arg_place *place, insitu_status code, const char *what) {
+static insitu_status fault(const scope_t *scope, const arg_place_t *place, insitu_status code, const char *what) {
     insitu_diag *diag = scope->builder->diag;
     if (!place->node) FAIL(diag, code, "an output of the graph %s", what);
     FAIL(diag, code, "node '%s' (%s%s%s): argument '%s' %s", place->node->name, place->node->op,
@@ -10,9 +10,9 @@ static insitu_status fault(const scope *scope, const arg_place *place, insitu_st
 
 /* ---- as saved ---- */
 
-static insitu_status reference(const scope *scope, const arg_place *place, uint32_t saved, graph_arg *out_arg) {
+static insitu_status reference(const scope_t *scope, const arg_place_t *place, uint32_t saved, graph_arg_t *out_arg) {
     if (saved == NONE) {
-        *out_arg = (graph_arg){.kind = ARG_NONE};
+        *out_arg = (graph_arg_t){.kind = ARG_NONE};
         return INSITU_OK;
     }
     switch (scope->saved->values[saved].kind) {
@@ -23,8 +23,8 @@ static insitu_status reference(const scope *scope, const arg_place *place, uint3
     return fault(scope, place, INSITU_UNSUPPORTED, "is a custom object");
 }
 
-static graph_arg number(const scope *scope, const archive_number *saved) {
-    sym_pool *symbols = scope->graph->symbols;
+static graph_arg_t number(const scope_t *scope, const archive_number_t *saved) {
+    sym_pool_t *symbols = scope->graph->symbols;
     if (saved->value != NONE) return arg_sym(scope->numbers[saved->value]);
     switch (saved->literal.kind) {
     case SYM_KIND_FLOAT: return arg_sym(sym_float(symbols, saved->literal.f));
@@ -34,22 +34,22 @@ static graph_arg number(const scope *scope, const archive_number *saved) {
     return arg_sym(sym_int(symbols, saved->literal.i));
 }
 
-static insitu_status kept(const scope *scope, const char *string, const char **out_string) {
+static insitu_status kept(const scope_t *scope, const char *string, const char **out_string) {
     return arena_string(graph_arena(scope->graph), string, strlen(string), out_string);
 }
 
-static insitu_status device(const scope *scope, const archive_device *saved, graph_arg *out_arg) {
-    *out_arg = (graph_arg){.kind = ARG_DEVICE};
+static insitu_status device(const scope_t *scope, const archive_device_t *saved, graph_arg_t *out_arg) {
+    *out_arg = (graph_arg_t){.kind = ARG_DEVICE};
     if (saved->index < 0) return kept(scope, saved->type, &out_arg->string);
     return arena_printf(graph_arena(scope->graph), &out_arg->string, "%s:%d", saved->type, saved->index);
 }
 
-static insitu_status list_item(scope *scope, const arg_place *place, const archive_argument *saved, uint32_t index,
-                               graph_arg *out_arg) {
+static insitu_status list_item(scope_t *scope, const arg_place_t *place, const archive_argument_t *saved,
+                               uint32_t index, graph_arg_t *out_arg) {
     switch ((int)saved->kind) {
     case ARGUMENT_TENSORS: return reference(scope, place, saved->values[index], out_arg);
     case ARGUMENT_STRINGS:
-        *out_arg = (graph_arg){.kind = ARG_STRING};
+        *out_arg = (graph_arg_t){.kind = ARG_STRING};
         return kept(scope, saved->strings[index], &out_arg->string);
     case ARGUMENT_NESTED_TENSORS:
     case ARGUMENT_INT_LISTS:
@@ -58,15 +58,17 @@ static insitu_status list_item(scope *scope, const arg_place *place, const archi
     }
 }
 
-static insitu_status list(scope *scope, const arg_place *place, const archive_argument *saved, graph_arg *out_arg) {
-    *out_arg = (graph_arg){.kind = ARG_LIST, .list.count = saved->count};
-    TRY(arena_array(graph_arena(scope->graph), saved->count, sizeof(graph_arg), &out_arg->list.items));
+static insitu_status list(scope_t *scope, const arg_place_t *place, const archive_argument_t *saved,
+                          graph_arg_t *out_arg) {
+    *out_arg = (graph_arg_t){.kind = ARG_LIST, .list.count = saved->count};
+    TRY(arena_array(graph_arena(scope->graph), saved->count, sizeof(graph_arg_t), &out_arg->list.items));
     for (uint32_t i = 0; i < saved->count; i++) TRY(list_item(scope, place, saved, i, &out_arg->list.items[i]));
     return INSITU_OK;
 }
 
-insitu_status build_arg(scope *scope, const arg_place *place, const archive_argument *saved, graph_arg *out_arg) {
-    *out_arg = (graph_arg){.kind = ARG_NONE};
+insitu_status build_arg(scope_t *scope, const arg_place_t *place, const archive_argument_t *saved,
+                        graph_arg_t *out_arg) {
+    *out_arg = (graph_arg_t){.kind = ARG_NONE};
     switch (saved->kind) {
     case ARGUMENT_NONE: return INSITU_OK;
     case ARGUMENT_TENSOR: return reference(scope, place, saved->value, out_arg);
@@ -74,7 +76,7 @@ insitu_status build_arg(scope *scope, const arg_place *place, const archive_argu
     case ARGUMENT_FLOAT:
     case ARGUMENT_BOOL: *out_arg = number(scope, &saved->number); return INSITU_OK;
     case ARGUMENT_COMPLEX:
-        *out_arg = (graph_arg){.kind = ARG_COMPLEX, .complex = {saved->complex.real, saved->complex.imag}};
+        *out_arg = (graph_arg_t){.kind = ARG_COMPLEX, .complex = {saved->complex.real, saved->complex.imag}};
         return INSITU_OK;
     case ARGUMENT_TENSORS:
     case ARGUMENT_NESTED_TENSORS:
@@ -86,12 +88,12 @@ insitu_status build_arg(scope *scope, const arg_place *place, const archive_argu
     case ARGUMENT_STRINGS: return list(scope, place, saved, out_arg);
     case ARGUMENT_STRING:
     case ARGUMENT_OPERATOR: out_arg->kind = ARG_STRING; return kept(scope, saved->string, &out_arg->string);
-    case ARGUMENT_DTYPE: *out_arg = (graph_arg){.kind = ARG_DTYPE, .dtype = saved->dtype}; return INSITU_OK;
+    case ARGUMENT_DTYPE: *out_arg = (graph_arg_t){.kind = ARG_DTYPE, .dtype = saved->dtype}; return INSITU_OK;
     case ARGUMENT_MEMORY_FORMAT:
-        *out_arg = (graph_arg){.kind = ARG_MEMORY_FORMAT, .number = (int32_t)saved->memory_format};
+        *out_arg = (graph_arg_t){.kind = ARG_MEMORY_FORMAT, .number = (int32_t)saved->memory_format};
         return INSITU_OK;
     case ARGUMENT_LAYOUT:
-        *out_arg = (graph_arg){.kind = ARG_LAYOUT, .number = (int32_t)saved->layout};
+        *out_arg = (graph_arg_t){.kind = ARG_LAYOUT, .number = (int32_t)saved->layout};
         return INSITU_OK;
     case ARGUMENT_DEVICE: return device(scope, &saved->device, out_arg);
     case ARGUMENT_GRAPH:
@@ -105,22 +107,22 @@ insitu_status build_arg(scope *scope, const arg_place *place, const archive_argu
 
 /* ---- as the schema wants ---- */
 
-static insitu_status mismatch(const scope *scope, const arg_place *place, const schema_arg *wanted) {
+static insitu_status mismatch(const scope_t *scope, const arg_place_t *place, const schema_arg_t *wanted) {
     const char *what;
     TRY(arena_printf(&scope->builder->scratch, &what, "does not fit the schema's %s%s",
-                     schema_type_name((schema_type)wanted->type), wanted->flags & SCHEMA_LIST ? "[]" : ""));
+                     schema_type_name((schema_type_t)wanted->type), wanted->flags & SCHEMA_LIST ? "[]" : ""));
     return fault(scope, place, INSITU_FORMAT, what);
 }
 
 /* Python counts a bool as an int, and passes an int where a float is wanted. */
-static void fit_number(sym_pool *symbols, schema_type type, sym *expr) {
+static void fit_number(sym_pool_t *symbols, schema_type_t type, sym_t *expr) {
     int64_t constant;
-    sym_kind kind = sym_kind_of(symbols, *expr);
+    sym_kind_t kind = sym_kind_of(symbols, *expr);
     if (kind == SYM_KIND_FLOAT) return;
     if (type == SCHEMA_BOOL && kind == SYM_KIND_INT) *expr = sym_compare(symbols, SYM_NE, *expr, sym_int(symbols, 0));
     if (type != SCHEMA_INT && type != SCHEMA_FLOAT) return;
     if (kind == SYM_KIND_BOOL)
-        *expr = sym_make(symbols, SYM_WHERE, (sym[]){*expr, sym_int(symbols, 1), sym_int(symbols, 0)}, 3);
+        *expr = sym_make(symbols, SYM_WHERE, (sym_t[]){*expr, sym_int(symbols, 1), sym_int(symbols, 0)}, 3);
     if (type != SCHEMA_FLOAT) return;
     if (sym_constant(symbols, *expr, &constant))
         *expr = sym_float(symbols, (double)constant);
@@ -128,21 +130,21 @@ static void fit_number(sym_pool *symbols, schema_type type, sym *expr) {
         *expr = sym_make(symbols, SYM_TOFLOAT, expr, 1);
 }
 
-static insitu_status fit_item(const scope *scope, const arg_place *place, const schema_arg *wanted, uint32_t none_flag,
-                              graph_arg *arg) {
-    schema_type type = (schema_type)wanted->type;
+static insitu_status fit_item(const scope_t *scope, const arg_place_t *place, const schema_arg_t *wanted,
+                              uint32_t none_flag, graph_arg_t *arg) {
+    schema_type_t type = (schema_type_t)wanted->type;
     if (arg->kind == ARG_NONE && wanted->flags & none_flag) return INSITU_OK;
     if (arg->kind == ARG_SYM) fit_number(scope->graph->symbols, type, &arg->sym);
     return arg_fits(scope->graph->symbols, wanted, arg) ? INSITU_OK : mismatch(scope, place, wanted);
 }
 
-insitu_status fit_arg(scope *scope, const arg_place *place, const schema_arg *wanted, graph_arg *arg) {
+insitu_status fit_arg(scope_t *scope, const arg_place_t *place, const schema_arg_t *wanted, graph_arg_t *arg) {
     if (!(wanted->flags & SCHEMA_LIST)) return fit_item(scope, place, wanted, SCHEMA_OPTIONAL, arg);
     if (arg->kind == ARG_NONE && wanted->flags & SCHEMA_OPTIONAL) return INSITU_OK;
     if (arg->kind != ARG_LIST && wanted->size) { /* one number stands for as many */
-        graph_arg item = *arg;
-        *arg = (graph_arg){.kind = ARG_LIST, .list.count = wanted->size};
-        TRY(arena_array(graph_arena(scope->graph), wanted->size, sizeof(graph_arg), &arg->list.items));
+        graph_arg_t item = *arg;
+        *arg = (graph_arg_t){.kind = ARG_LIST, .list.count = wanted->size};
+        TRY(arena_array(graph_arena(scope->graph), wanted->size, sizeof(graph_arg_t), &arg->list.items));
         for (uint32_t i = 0; i < wanted->size; i++) arg->list.items[i] = item;
     }
     if (arg->kind != ARG_LIST) return mismatch(scope, place, wanted);

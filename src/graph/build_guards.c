@@ -6,8 +6,8 @@
  * understood (guard_text.c) is refused: the program may compute what is only right where it holds. */
 #include "graph/guard_text.h"
 
-static insitu_status refuse(const builder *builder, const char *guard, const char *at) {
-    text whole, rest;
+static insitu_status refuse(const builder_t *builder, const char *guard, const char *at) {
+    text_t whole, rest;
     text_init(&whole);
     text_init(&rest);
     guard_print(builder->program, guard, &whole);
@@ -21,8 +21,8 @@ static insitu_status refuse(const builder *builder, const char *guard, const cha
 }
 
 /* The sentence for a call in which the guard does not hold. */
-static insitu_status guard_message(const builder *builder, graph *graph, const char *guard, const char **out) {
-    text named;
+static insitu_status guard_message(const builder_t *builder, graph_t *graph, const char *guard, const char **out) {
+    text_t named;
     text_init(&named);
     guard_print(builder->program, guard, &named);
     insitu_status status = text_status(&named, builder->diag);
@@ -32,15 +32,15 @@ static insitu_status guard_message(const builder *builder, graph *graph, const c
     return status;
 }
 
-insitu_status build_guards(builder *builder, graph *graph) {
-    const archive_program *program = builder->program;
-    TRY(arena_array(&graph->arena, program->guard_count, sizeof(graph_assert), &graph->asserts));
+insitu_status build_guards(builder_t *builder, graph_t *graph) {
+    const archive_program_t *program = builder->program;
+    TRY(arena_array(&graph->arena, program->guard_count, sizeof(graph_assert_t), &graph->asserts));
     for (uint32_t i = 0; i < program->guard_count; i++) {
-        guard_text text = {.program = program, .graph = graph, .at = program->guards[i]};
-        sym condition;
+        guard_text_t text = {.program = program, .graph = graph, .at = program->guards[i]};
+        sym_t condition;
         if (!guard_parse(&text, &condition)) return refuse(builder, program->guards[i], text.at);
         if (sym_truth(graph->symbols, condition) == TRUTH_TRUE) continue;
-        graph_assert *item = &graph->asserts[graph->assert_count++];
+        graph_assert_t *item = &graph->asserts[graph->assert_count++];
         item->condition = condition;
         TRY(guard_message(builder, graph, program->guards[i], &item->message));
     }

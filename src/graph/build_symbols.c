@@ -8,10 +8,10 @@
 enum { SPECIALISED_MIN = 2 }; /* the least size that is not treated as a constant */
 
 /* Does the range of an expression of this symbol alone allow the value? Text that can't be read allows nothing. */
-static insitu_status expression_allows(const archive_range *range, const char *symbol, int64_t value,
+static insitu_status expression_allows(const archive_range_t *range, const char *symbol, int64_t value,
                                        bool *out_allows) {
-    sym_pool pool;
-    sym expression;
+    sym_pool_t pool;
+    sym_t expression;
     int64_t size;
     *out_allows = false;
     TRY(sym_pool_init(&pool));
@@ -19,19 +19,19 @@ static insitu_status expression_allows(const archive_range *range, const char *s
     insitu_status status = sym_parse(&pool, &text, &expression, NULL);
     uint32_t index = status == INSITU_OK && !*text ? sym_find_symbol(&pool, symbol) : NONE;
     if (index != NONE && sym_gives(&pool, expression, index)) {
-        sym at_value = sym_replace(&pool, expression, index, sym_int(&pool, value));
+        sym_t at_value = sym_replace(&pool, expression, index, sym_int(&pool, value));
         *out_allows = !pool.failed && sym_constant(&pool, at_value, &size) && range->min <= size && size <= range->max;
     }
     sym_pool_release(&pool);
     return status == INSITU_NOMEM ? status : INSITU_OK;
 }
 
-static insitu_status find_least(const builder *builder, const archive_range *symbol, int64_t *out_min) {
-    const archive_program *program = builder->program;
+static insitu_status find_least(const builder_t *builder, const archive_range_t *symbol, int64_t *out_min) {
+    const archive_program_t *program = builder->program;
     *out_min = symbol->min;
     if (symbol->min != SPECIALISED_MIN) return INSITU_OK;
     for (uint32_t i = 0; i < program->range_count; i++) {
-        const archive_range *range = &program->ranges[i];
+        const archive_range_t *range = &program->ranges[i];
         bool allows = !is_symbol_name(range->expression);
         for (int64_t value = SPECIALISED_MIN - 1; allows && value >= 0; value--) {
             TRY(expression_allows(range, symbol->expression, value, &allows));
@@ -41,10 +41,10 @@ static insitu_status find_least(const builder *builder, const archive_range *sym
     return INSITU_OK;
 }
 
-insitu_status build_symbols(builder *builder, graph *graph) {
-    const archive_program *program = builder->program;
+insitu_status build_symbols(builder_t *builder, graph_t *graph) {
+    const archive_program_t *program = builder->program;
     for (uint32_t i = 0; i < program->range_count; i++) {
-        const archive_range *range = &program->ranges[i];
+        const archive_range_t *range = &program->ranges[i];
         int64_t min;
         if (!is_symbol_name(range->expression)) continue;
         bool is_float = strncmp(range->expression, "zf", 2) == 0 || strncmp(range->expression, "zuf", 3) == 0;

@@ -2,14 +2,14 @@
 #include "graph/build_int.h"
 
 /* Most expressions occur many times: each text is read once. */
-static insitu_status read_expression(builder *builder, sym_pool *symbols, const char *expression, sym *out) {
+static insitu_status read_expression(builder_t *builder, sym_pool_t *symbols, const char *expression, sym_t *out) {
     out->id = map_find(&builder->expressions, expression);
     if (out->id != NONE) return INSITU_OK;
     TRY(sym_parse_srepr(symbols, expression, out, builder->diag));
     return map_set(&builder->expressions, &builder->scratch, expression, out->id);
 }
 
-insitu_status build_sym(builder *builder, sym_pool *symbols, const archive_sym *saved, sym *out) {
+insitu_status build_sym(builder_t *builder, sym_pool_t *symbols, const archive_sym_t *saved, sym_t *out) {
     if (!saved->expression) {
         switch (saved->value.kind) {
         case SYM_KIND_INT: *out = sym_int(symbols, saved->value.i); break;
@@ -19,7 +19,7 @@ insitu_status build_sym(builder *builder, sym_pool *symbols, const archive_sym *
         return INSITU_OK;
     }
     TRY(read_expression(builder, symbols, saved->expression, out));
-    sym_kind kind = sym_kind_of(symbols, *out);
+    sym_kind_t kind = sym_kind_of(symbols, *out);
     if (kind == saved->value.kind) return INSITU_OK;
     if (kind == SYM_KIND_INT && saved->value.kind == SYM_KIND_FLOAT) {
         *out = sym_make(symbols, SYM_TOFLOAT, out, 1);
@@ -30,9 +30,9 @@ insitu_status build_sym(builder *builder, sym_pool *symbols, const archive_sym *
          kinds[saved->value.kind], kinds[kind]);
 }
 
-insitu_status build_type(builder *builder, sym_pool *symbols, const char *name, const archive_tensor_meta *saved,
-                         tensor_type *out) {
-    *out = (tensor_type){.dtype = saved->dtype, .shape.rank = saved->rank};
+insitu_status build_type(builder_t *builder, sym_pool_t *symbols, const char *name, const archive_tensor_meta_t *saved,
+                         tensor_type_t *out) {
+    *out = (tensor_type_t){.dtype = saved->dtype, .shape.rank = saved->rank};
     if (saved->rank > MAX_RANK)
         FAIL(builder->diag, INSITU_UNSUPPORTED, "the tensor '%s' has rank %u; at most %d is handled", name, saved->rank,
              MAX_RANK);
@@ -43,10 +43,11 @@ insitu_status build_type(builder *builder, sym_pool *symbols, const char *name, 
     return build_sym(builder, symbols, &saved->offset, &out->offset);
 }
 
-insitu_status scope_open(builder *builder, const archive_graph *saved, graph *graph, uint32_t depth, scope *out_scope) {
-    *out_scope = (scope){.builder = builder, .saved = saved, .graph = graph, .depth = depth};
-    TRY(arena_array(&builder->scratch, saved->value_count, sizeof(value_id), &out_scope->values));
-    TRY(arena_array(&builder->scratch, saved->value_count, sizeof(sym), &out_scope->numbers));
+insitu_status scope_open(builder_t *builder, const archive_graph_t *saved, graph_t *graph, uint32_t depth,
+                         scope_t *out_scope) {
+    *out_scope = (scope_t){.builder = builder, .saved = saved, .graph = graph, .depth = depth};
+    TRY(arena_array(&builder->scratch, saved->value_count, sizeof(value_id_t), &out_scope->values));
+    TRY(arena_array(&builder->scratch, saved->value_count, sizeof(sym_t), &out_scope->numbers));
     for (uint32_t i = 0; i < saved->value_count; i++) {
         out_scope->values[i] = NO_VALUE;
         if (saved->values[i].kind != ARCHIVE_SYM) continue;
@@ -56,21 +57,21 @@ insitu_status scope_open(builder *builder, const archive_graph *saved, graph *gr
 }
 
 /* The first tensor decides; another kind of device makes it OTHERS. */
-static void note_device(builder *builder, graph *root, const char *type) {
-    graph_device device = strcmp(type, "cpu") == 0    ? GRAPH_ON_CPU
-                          : strcmp(type, "cuda") == 0 ? GRAPH_ON_CUDA
-                                                      : GRAPH_ON_OTHERS;
+static void note_device(builder_t *builder, graph_t *root, const char *type) {
+    graph_device_t device = strcmp(type, "cpu") == 0    ? GRAPH_ON_CPU
+                            : strcmp(type, "cuda") == 0 ? GRAPH_ON_CUDA
+                                                        : GRAPH_ON_OTHERS;
     root->device = builder->has_device && root->device != device ? GRAPH_ON_OTHERS : device;
     builder->has_device = true;
 }
 
-insitu_status define_value(scope *scope, uint32_t saved, value_id *out_value) {
-    builder *builder = scope->builder;
-    const archive_value *value = &scope->saved->values[saved];
+insitu_status define_value(scope_t *scope, uint32_t saved, value_id_t *out_value) {
+    builder_t *builder = scope->builder;
+    const archive_value_t *value = &scope->saved->values[saved];
     *out_value = NO_VALUE;
     switch (value->kind) {
     case ARCHIVE_TENSOR: {
-        tensor_type type;
+        tensor_type_t type;
         TRY(build_type(builder, scope->graph->symbols, value->name, &value->tensor, &type));
         note_device(builder, scope->graph->root, value->tensor.device.type);
         TRY(graph_add_tensor(scope->graph, value->name, &type, out_value));

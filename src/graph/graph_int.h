@@ -18,40 +18,40 @@ static inline bool is_name_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
-const char *input_kind_word(graph_input_kind kind); /* "user", "parameter", "buffer", "constant" */
+const char *input_kind_word(graph_input_kind_t kind); /* "user", "parameter", "buffer", "constant" */
 
 /* ---- schemas (schema_fit.c) ---- */
 /* Whether an argument, or an item of a list, that is not None is what the schema says. */
-bool arg_fits(const sym_pool *symbols, const schema_arg *wanted, const graph_arg *arg);
+bool arg_fits(const sym_pool_t *symbols, const schema_arg_t *wanted, const graph_arg_t *arg);
 
 /* ---- parsing (parse.c; arguments in parse_args.c, the lexer in parse_lex.c) ---- */
 typedef struct parser {
     const char *start; /* of the whole text */
     const char *at;
-    graph *graph; /* being filled */
-    arena *scratch;
+    graph_t *graph; /* being filled */
+    arena_t *scratch;
     uint32_t depth;
     insitu_diag *diag;
-} parser;
+} parser_t;
 /* FORMAT with the line number. */
-insitu_status parse_fault(const parser *parser, const char *format, ...) PRINTF_LIKE(2, 3);
-void skip_spaces(parser *parser);                 /* not line ends */
-void skip_blank(parser *parser);                  /* spaces, line ends, comment lines */
-bool take_char(parser *parser, char c);           /* after spaces */
-bool take_word(parser *parser, const char *word); /* a whole word, after spaces */
-bool at_line_end(parser *parser);                 /* end of line, of text, or a comment */
-MUST_CHECK insitu_status expect_char(parser *parser, char c);
-MUST_CHECK insitu_status parse_name(parser *parser, const char **out_name);     /* bare or quoted; in scratch */
-MUST_CHECK insitu_status parse_string(parser *parser, const char **out_string); /* quoted; in scratch */
-MUST_CHECK insitu_status parse_integer(parser *parser, int64_t min, int64_t max, int64_t *out);
-MUST_CHECK insitu_status parse_double(parser *parser, double *out);
-MUST_CHECK insitu_status parse_type(parser *parser, tensor_type *out);
+insitu_status parse_fault(const parser_t *parser, const char *format, ...) PRINTF_LIKE(2, 3);
+void skip_spaces(parser_t *parser);                 /* not line ends */
+void skip_blank(parser_t *parser);                  /* spaces, line ends, comment lines */
+bool take_char(parser_t *parser, char c);           /* after spaces */
+bool take_word(parser_t *parser, const char *word); /* a whole word, after spaces */
+bool at_line_end(parser_t *parser);                 /* end of line, of text, or a comment */
+MUST_CHECK insitu_status expect_char(parser_t *parser, char c);
+MUST_CHECK insitu_status parse_name(parser_t *parser, const char **out_name);     /* bare or quoted; in scratch */
+MUST_CHECK insitu_status parse_string(parser_t *parser, const char **out_string); /* quoted; in scratch */
+MUST_CHECK insitu_status parse_integer(parser_t *parser, int64_t min, int64_t max, int64_t *out);
+MUST_CHECK insitu_status parse_double(parser_t *parser, double *out);
+MUST_CHECK insitu_status parse_type(parser_t *parser, tensor_type_t *out);
 /* An expression over declared symbols. */
-MUST_CHECK insitu_status parse_expression(parser *parser, sym *out);
-MUST_CHECK insitu_status parse_value(parser *parser, value_id *out_value); /* %name of a value that is defined */
-MUST_CHECK insitu_status parse_arg(parser *parser, graph_arg *out_arg);
-MUST_CHECK insitu_status parse_args(parser *parser, graph_node *node); /* "(" ... ")" */
+MUST_CHECK insitu_status parse_expression(parser_t *parser, sym_t *out);
+MUST_CHECK insitu_status parse_value(parser_t *parser, value_id_t *out_value); /* %name of a value that is defined */
+MUST_CHECK insitu_status parse_arg(parser_t *parser, graph_arg_t *out_arg);
+MUST_CHECK insitu_status parse_args(parser_t *parser, graph_node_t *node); /* "(" ... ")" */
 /* "{" ... "}" into graph. */
-MUST_CHECK insitu_status parse_body(parser *parser, graph *graph);
+MUST_CHECK insitu_status parse_body(parser_t *parser, graph_t *graph);
 
 #endif

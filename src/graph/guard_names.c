@@ -30,7 +30,7 @@ static const char *end_of_path(const char *at) {
     return at;
 }
 
-const char *guard_path(const archive_program *program, const char *at, uint32_t *out_input) {
+const char *guard_path(const archive_program_t *program, const char *at, uint32_t *out_input) {
     *out_input = NONE;
     const char *end = at[0] == 'L' && at[1] == '[' ? end_of_path(at + 1) : NULL;
     if (end) *out_input = archive_find_guard_input(program, at, (size_t)(end - at));
@@ -38,7 +38,7 @@ const char *guard_path(const archive_program *program, const char *at, uint32_t 
 }
 
 /* The name in the path L['name'] of an input, without what makes it one. */
-static void print_path(const char *path, text *out) {
+static void print_path(const char *path, text_t *out) {
     const char *quote = strchr(path + 3, '\'');
     if (strncmp(path, "L['", 3) != 0 || !quote || quote[1] != ']')
         text_printf(out, "%s", path);
@@ -46,7 +46,7 @@ static void print_path(const char *path, text *out) {
         text_printf(out, "%.*s%s", (int)(quote - path - 3), path + 3, quote + 2);
 }
 
-void guard_print(const archive_program *program, const char *guard, text *out) {
+void guard_print(const archive_program_t *program, const char *guard, text_t *out) {
     for (const char *at = guard; *at;) {
         uint32_t input;
         bool begins = at == guard || !is_name_char(at[-1]);

@@ -8,15 +8,15 @@
  * as floats even where both sides are integers. */
 #include "graph/guard_text.h"
 
-static bool read_any(guard_text *text, sym *out);
+static bool read_any(guard_text_t *text, sym_t *out);
 
-static sym_pool *pool_of(const guard_text *text) { return text->graph->symbols; }
+static sym_pool_t *pool_of(const guard_text_t *text) { return text->graph->symbols; }
 
-static void skip(guard_text *text) {
+static void skip(guard_text_t *text) {
     while (*text->at == ' ' || *text->at == '\n' || *text->at == '\t') text->at++;
 }
 
-static bool take(guard_text *text, const char *token) {
+static bool take(guard_text_t *text, const char *token) {
     skip(text);
     size_t size = strlen(token);
     if (strncmp(text->at, token, size) != 0) return false;
@@ -27,22 +27,23 @@ static bool take(guard_text *text, const char *token) {
 
 /* ---- kinds ---- */
 
-static bool is_bool(const guard_text *text, sym item) { return sym_kind_of(pool_of(text), item) == SYM_KIND_BOOL; }
+static bool is_bool(const guard_text_t *text, sym_t item) { return sym_kind_of(pool_of(text), item) == SYM_KIND_BOOL; }
 
 /* True counts as 1. */
-static sym as_number(const guard_text *text, sym item) {
-    sym_pool *pool = pool_of(text);
-    return is_bool(text, item) ? sym_make(pool, SYM_WHERE, (sym[]){item, sym_int(pool, 1), sym_int(pool, 0)}, 3) : item;
+static sym_t as_number(const guard_text_t *text, sym_t item) {
+    sym_pool_t *pool = pool_of(text);
+    return is_bool(text, item) ? sym_make(pool, SYM_WHERE, (sym_t[]){item, sym_int(pool, 1), sym_int(pool, 0)}, 3)
+                               : item;
 }
 
-static sym as_condition(const guard_text *text, sym item) {
-    sym_pool *pool = pool_of(text);
+static sym_t as_condition(const guard_text_t *text, sym_t item) {
+    sym_pool_t *pool = pool_of(text);
     return is_bool(text, item) ? item : sym_compare(pool, SYM_NE, item, sym_int(pool, 0));
 }
 
 /* ---- inputs ---- */
 
-static bool number_of_input(const guard_text *text, const graph_input *input, sym *out) {
+static bool number_of_input(const guard_text_t *text, const graph_input_t *input, sym_t *out) {
     if (input->value.index == NONE && input->constant.kind == ARG_SYM) {
         *out = input->constant.sym;
         return true;
@@ -52,20 +53,20 @@ static bool number_of_input(const guard_text *text, const graph_input *input, sy
     return true;
 }
 
-static bool read_dim(guard_text *text, uint32_t rank, uint32_t *out_dim) {
-    sym_value number;
+static bool read_dim(guard_text_t *text, uint32_t rank, uint32_t *out_dim) {
+    sym_value_t number;
     skip(text);
     if (!sym_parse_number(&text->at, &number) || number.kind != SYM_KIND_INT) return false;
     *out_dim = (uint32_t)number.i;
     return number.i >= 0 && number.i < (int64_t)rank && take(text, "]");
 }
 
-static bool read_input(guard_text *text, sym *out) {
+static bool read_input(guard_text_t *text, sym_t *out) {
     uint32_t index, dim;
     const char *end = guard_path(text->program, text->at, &index);
     if (!end || index == NONE) return false;
-    const graph_input *input = &text->graph->inputs[index];
-    const graph_value *value = input->value.index == NONE ? NULL : graph_value_of(text->graph, input->value);
+    const graph_input_t *input = &text->graph->inputs[index];
+    const graph_value_t *value = input->value.index == NONE ? NULL : graph_value_of(text->graph, input->value);
     if (value && value->kind != VALUE_TENSOR) value = NULL;
     uint32_t rank = value ? value->type.shape.rank : 0;
     const char *first = text->at;
@@ -167,16 +168,16 @@ static const struct {
 };
 
 /* Python's max and min keep the type of the argument that they choose; the value is the same either way. */
-static sym call(const guard_text *text, int op, sym *args, uint32_t count) {
+static sym_t call(const guard_text_t *text, int op, sym_t *args, uint32_t count) {
     bool logical = op == SYM_AND || op == SYM_OR || op == SYM_NOT || op == CALL_CONDITION;
     for (uint32_t i = 0; i < count; i++)
         args[i] = logical || (op == SYM_WHERE && i == 0) ? as_condition(text, args[i]) : as_number(text, args[i]);
     if (op >= SYM_OP_COUNT) return args[0];
-    return sym_make(pool_of(text), (sym_op)op, args, count);
+    return sym_make(pool_of(text), (sym_op_t)op, args, count);
 }
 
-static bool read_call(guard_text *text, sym *out) {
-    sym args[MAX_CALL_ARGS];
+static bool read_call(guard_text_t *text, sym_t *out) {
+    sym_t args[MAX_CALL_ARGS];
     uint32_t count = 0;
     const char *first = text->at, *end = first;
     while (is_name_char(*end)) end++;
@@ -197,9 +198,9 @@ static bool read_call(guard_text *text, sym *out) {
 
 /* ---- operators ---- */
 
-static bool read_atom(guard_text *text, sym *out) {
-    sym_pool *pool = pool_of(text);
-    sym_value number;
+static bool read_atom(guard_text_t *text, sym_t *out) {
+    sym_pool_t *pool = pool_of(text);
+    sym_value_t number;
     if (take(text, "(")) return read_any(text, out) && take(text, ")");
     if (take(text, "True") || take(text, "False")) {
         *out = sym_bool(pool, text->at[-2] == 'u');
@@ -220,11 +221,11 @@ static bool read_atom(guard_text *text, sym *out) {
     return read_call(text, out);
 }
 
-static bool read_unary(guard_text *text, sym *out);
+static bool read_unary(guard_text_t *text, sym_t *out);
 
 /* a ** b: the exponent may have a sign; a sign before the base is applied to the power. */
-static bool read_power(guard_text *text, sym *out) {
-    sym args[2];
+static bool read_power(guard_text_t *text, sym_t *out) {
+    sym_t args[2];
     if (!read_atom(text, out)) return false;
     if (!take(text, "**")) return true;
     args[0] = *out;
@@ -233,7 +234,7 @@ static bool read_power(guard_text *text, sym *out) {
     return true;
 }
 
-static bool read_unary(guard_text *text, sym *out) {
+static bool read_unary(guard_text_t *text, sym_t *out) {
     if (++text->depth >= MAX_NESTING) return false;
     bool negative = take(text, "-");
     bool signed_again = negative || take(text, "+");
@@ -254,7 +255,7 @@ static const struct {
     {3, "-", CALL_SUB},  {4, "//", SYM_FLOORDIV}, {4, "/", SYM_TRUEDIV}, {4, "%", SYM_MOD},     {4, "*", SYM_MUL},
 };
 
-static bool take_operator(guard_text *text, int level, int *out) {
+static bool take_operator(guard_text_t *text, int level, int *out) {
     for (size_t i = 0; i < COUNT_OF(OPERATORS); i++) {
         if (OPERATORS[i].level != level || !take(text, OPERATORS[i].token)) continue;
         *out = OPERATORS[i].op;
@@ -263,17 +264,17 @@ static bool take_operator(guard_text *text, int level, int *out) {
     return false;
 }
 
-static sym apply(const guard_text *text, int op, sym left, sym right) {
+static sym_t apply(const guard_text_t *text, int op, sym_t left, sym_t right) {
     if (op == SYM_BITAND && is_bool(text, left) && is_bool(text, right)) op = SYM_AND;
     if (op == SYM_BITOR && is_bool(text, left) && is_bool(text, right)) op = SYM_OR;
     if (op == CALL_SUB) return sym_sub(pool_of(text), as_number(text, left), as_number(text, right));
-    return call(text, op, (sym[]){left, right}, 2);
+    return call(text, op, (sym_t[]){left, right}, 2);
 }
 
-static bool read_level(guard_text *text, int level, sym *out) {
+static bool read_level(guard_text_t *text, int level, sym_t *out) {
     if (level == LEVELS) return read_unary(text, out);
     int op;
-    sym next;
+    sym_t next;
     if (!read_level(text, level + 1, out)) return false;
     while (take_operator(text, level, &op)) {
         if (!read_level(text, level + 1, &next)) return false;
@@ -282,10 +283,10 @@ static bool read_level(guard_text *text, int level, sym *out) {
     return true;
 }
 
-static bool take_comparison(guard_text *text, sym_op *out) {
+static bool take_comparison(guard_text_t *text, sym_op_t *out) {
     static const struct {
         const char *token;
-        sym_op op;
+        sym_op_t op;
     } rows[] = {{"==", SYM_EQ}, {"!=", SYM_NE}, {"<=", SYM_LE}, {">=", SYM_GE}, {"<", SYM_LT}, {">", SYM_GT}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         if (!take(text, rows[i].token)) continue;
@@ -296,21 +297,21 @@ static bool take_comparison(guard_text *text, sym_op *out) {
 }
 
 /* a < b < c means a < b and b < c. */
-static bool read_comparison(guard_text *text, sym *out) {
-    sym right;
-    sym_op op;
+static bool read_comparison(guard_text_t *text, sym_t *out) {
+    sym_t right;
+    sym_op_t op;
     if (!read_level(text, 0, out)) return false;
-    sym left = *out;
+    sym_t left = *out;
     for (bool first = true; take_comparison(text, &op); first = false) {
         if (!read_level(text, 0, &right)) return false;
-        sym holds = sym_compare(pool_of(text), op, as_number(text, left), as_number(text, right));
+        sym_t holds = sym_compare(pool_of(text), op, as_number(text, left), as_number(text, right));
         *out = first ? holds : apply(text, SYM_BITAND, *out, holds);
         left = right;
     }
     return true;
 }
 
-static bool read_not(guard_text *text, sym *out) {
+static bool read_not(guard_text_t *text, sym_t *out) {
     bool any = false, negative = false;
     for (; take(text, "not"); any = true) negative = !negative;
     if (!read_comparison(text, out)) return false;
@@ -320,34 +321,34 @@ static bool read_not(guard_text *text, sym *out) {
 }
 
 /* What and, or give where a side is a number is that number: such are not read. */
-static bool join(const guard_text *text, sym_op op, sym *out, sym next) {
+static bool join(const guard_text_t *text, sym_op_t op, sym_t *out, sym_t next) {
     if (!is_bool(text, *out) || !is_bool(text, next)) return false;
-    *out = sym_make(pool_of(text), op, (sym[]){*out, next}, 2);
+    *out = sym_make(pool_of(text), op, (sym_t[]){*out, next}, 2);
     return true;
 }
 
-static bool read_and(guard_text *text, sym *out) {
-    sym next;
+static bool read_and(guard_text_t *text, sym_t *out) {
+    sym_t next;
     if (!read_not(text, out)) return false;
     while (take(text, "and"))
         if (!read_not(text, &next) || !join(text, SYM_AND, out, next)) return false;
     return true;
 }
 
-static bool read_or(guard_text *text, sym *out) {
-    sym next;
+static bool read_or(guard_text_t *text, sym_t *out) {
+    sym_t next;
     if (!read_and(text, out)) return false;
     while (take(text, "or"))
         if (!read_and(text, &next) || !join(text, SYM_OR, out, next)) return false;
     return true;
 }
 
-static bool read_any(guard_text *text, sym *out) {
-    sym condition, otherwise;
+static bool read_any(guard_text_t *text, sym_t *out) {
+    sym_t condition, otherwise;
     if (++text->depth >= MAX_NESTING || !read_or(text, out)) return false;
     if (take(text, "if")) {
         if (!read_or(text, &condition) || !take(text, "else") || !read_any(text, &otherwise)) return false;
-        sym args[3] = {as_condition(text, condition), *out, otherwise};
+        sym_t args[3] = {as_condition(text, condition), *out, otherwise};
         if (is_bool(text, *out) != is_bool(text, otherwise)) return false;
         *out = sym_make(pool_of(text), SYM_WHERE, args, 3);
     }
@@ -355,7 +356,7 @@ static bool read_any(guard_text *text, sym *out) {
     return true;
 }
 
-bool guard_parse(guard_text *text, sym *out) {
+bool guard_parse(guard_text_t *text, sym_t *out) {
     if (!read_any(text, out)) return false;
     skip(text);
     return !*text->at && is_bool(text, *out);

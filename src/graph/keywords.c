@@ -24,7 +24,7 @@ int32_t layout_number(const char *word) { return number_of(layouts, COUNT_OF(lay
 int32_t memory_format_number(const char *word) { return number_of(memory_formats, COUNT_OF(memory_formats), word); }
 
 bool is_argument_word(const char *word) {
-    dtype type;
+    dtype_t type;
     return dtype_parse(word, &type) || layout_number(word) >= 0 || memory_format_number(word) >= 0 ||
            number_of(argument_words, COUNT_OF(argument_words), word) >= 0;
 }
@@ -41,7 +41,7 @@ bool is_symbol_name(const char *name) {
            number_of(expression_words, COUNT_OF(expression_words), name) < 0;
 }
 
-const char *input_kind_word(graph_input_kind kind) {
+const char *input_kind_word(graph_input_kind_t kind) {
     switch (kind) {
     case INPUT_USER: return "user";
     case INPUT_PARAMETER: return "parameter";

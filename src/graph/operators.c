@@ -6,7 +6,7 @@
 enum { SCHEMA_NONE = -1 };
 
 /* clang-format off */
-static const operator_facts rows[SCHEMA_COUNT] = {
+static const operator_facts_t rows[SCHEMA_COUNT] = {
 #define CONVERT(function, param)
 #define ALIAS(rule)                .alias = RULE_##rule,
 #define INVERSE(way)               .inverse = INVERSE_##way,
@@ -25,11 +25,11 @@ static const operator_facts rows[SCHEMA_COUNT] = {
 };
 /* clang-format on */
 
-const operator_facts *operator_facts_of(const op_schema *schema) {
-    static const operator_facts none = {0};
+const operator_facts_t *operator_facts_of(const op_schema_t *schema) {
+    static const operator_facts_t none = {0};
     return schema ? &rows[schema_number(schema)] : &none;
 }
 
-const op_schema *operator_other(const operator_facts *facts) {
+const op_schema_t *operator_other(const operator_facts_t *facts) {
     return facts->other ? schema_row(facts->other - 1u) : NULL;
 }

@@ -39,7 +39,7 @@ typedef enum alias_rule { /* what results are to the first argument */
                           RULE_GRID,         /* ... along a dimension of its own */
                           RULE_LONE_ITEM,    /* may be a view of a list's only item */
                           RULE_UNKNOWN       /* may be a view */
-} alias_rule;
+} alias_rule_t;
 
 typedef enum view_way { /* how a canonical view is undone */
                         INVERSE_NONE,
@@ -60,7 +60,7 @@ typedef enum view_way { /* how a canonical view is undone */
                         INVERSE_AS_COMPLEX,
                         INVERSE_UNFOLD,
                         INVERSE_COUNT
-} view_way;
+} view_way_t;
 
 typedef enum write_kind { /* how an operator that writes does */
                           WRITE_BY_SCHEMA,
@@ -71,14 +71,14 @@ typedef enum write_kind { /* how an operator that writes does */
                           WRITE_RESIZED,   /* gives its argument other sizes, and the memory for them */
                           WRITE_MEMORY,    /* gives its argument other memory */
                           WRITE_STATISTICS /* of a normalisation in training, unmarked in its schema or marked */
-} write_kind;
+} write_kind_t;
 
 typedef enum result_rule {
     RESULT_BY_WRITTEN, /* the dtype of what is written */
     RESULT_PROMOTED,   /* of all tensors together; written back, it is cast */
     RESULT_WIDENED,    /* in place integers are added up in i64, unless a dtype is given */
     RESULT_BOOL        /* whatever it compares */
-} result_rule;
+} result_rule_t;
 
 typedef enum noop_kind {
     NOOP_NONE,
@@ -90,10 +90,10 @@ typedef enum noop_kind {
     NOOP_TRANSPOSE,
     NOOP_T,
     NOOP_SCATTER
-} noop_kind;
+} noop_kind_t;
 
-typedef enum reads_kind { READS_ELEMENTS, READS_LAYOUT, READS_NUMBER, READS_MASK } reads_kind;
-typedef enum effect_kind { EFFECT_NONE, EFFECT_RANDOM, EFFECT_DROPOUT } effect_kind;
+typedef enum reads_kind { READS_ELEMENTS, READS_LAYOUT, READS_NUMBER, READS_MASK } reads_kind_t;
+typedef enum effect_kind { EFFECT_NONE, EFFECT_RANDOM, EFFECT_DROPOUT } effect_kind_t;
 
 typedef enum number_kind {
     NUMBER_NONE,
@@ -110,7 +110,7 @@ typedef enum number_kind {
     NUMBER_METADATA,
     NUMBER_RANGE,
     NUMBER_SIZE_RANGE
-} number_kind;
+} number_kind_t;
 
 typedef enum cast_rule {
     CAST_NONE,
@@ -122,7 +122,7 @@ typedef enum cast_rule {
     CAST_WITHIN_F32,
     CAST_F32_PAD,
     CAST_EINSUM
-} cast_rule;
+} cast_rule_t;
 
 typedef struct operator_facts {
     bool is_listed;               /* has a row */
@@ -137,11 +137,11 @@ typedef struct operator_facts {
     uint8_t op_numbers, op_bools; /* sym_op */
     uint8_t cast_cpu, cast_cuda;  /* cast_rule */
     uint16_t other; /* the variant of WRITE_STATISTICS, the view of NOOP_SCATTER: 1 + its number; 0: none is known */
-} operator_facts;
+} operator_facts_t;
 
 /* Never NULL. schema NULL: an operator of which nothing is known. */
-const operator_facts *operator_facts_of(const op_schema *schema);
+const operator_facts_t *operator_facts_of(const op_schema_t *schema);
 /* The operator that the row names beside its own; NULL: none. */
-const op_schema *operator_other(const operator_facts *facts);
+const op_schema_t *operator_other(const operator_facts_t *facts);
 
 #endif

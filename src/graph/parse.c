@@ -1,20 +1,20 @@
 /* Text into a graph: the inverse of print.c, which has the grammar. Structure is checked by graph_verify, not here. */
 #include "graph/graph_int.h"
 
-static insitu_status keep(parser *parser, const char **string) {
+static insitu_status keep(parser_t *parser, const char **string) {
     return arena_string(graph_arena(parser->graph), *string, strlen(*string), string);
 }
 
 /* One more item of an array that is counted apart from its capacity. */
-static insitu_status add_item(parser *parser, void *items_pointer, uint32_t count, uint32_t *capacity, size_t size) {
+static insitu_status add_item(parser_t *parser, void *items_pointer, uint32_t count, uint32_t *capacity, size_t size) {
     return arena_grow(graph_arena(parser->graph), items_pointer, capacity, (size_t)count + 1, size);
 }
 
 typedef struct capacities {
     uint32_t asserts, records, weights, inputs;
-} capacities;
+} capacities_t;
 
-static insitu_status parse_bound(parser *parser, int64_t open, const char *word, int64_t *out) {
+static insitu_status parse_bound(parser_t *parser, int64_t open, const char *word, int64_t *out) {
     skip_spaces(parser);
     size_t size = strlen(word);
     *out = open;
@@ -23,11 +23,11 @@ static insitu_status parse_bound(parser *parser, int64_t open, const char *word,
     return INSITU_OK;
 }
 
-static insitu_status parse_symbol(parser *parser) {
+static insitu_status parse_symbol(parser_t *parser) {
     const char *name;
-    sym_pool *symbols = parser->graph->symbols;
+    sym_pool_t *symbols = parser->graph->symbols;
     int64_t min = INT64_MIN, max = INT64_MAX;
-    sym_kind kind = SYM_KIND_INT;
+    sym_kind_t kind = SYM_KIND_INT;
     TRY(parse_name(parser, &name));
     if (!is_symbol_name(name)) return parse_fault(parser, "'%s' can't be the name of a symbol", name);
     if (sym_find_symbol(symbols, name) != NONE) return parse_fault(parser, "symbol '%s' is declared twice", name);
@@ -50,9 +50,9 @@ static insitu_status parse_symbol(parser *parser) {
     return sym_pool_status(symbols, parser->diag);
 }
 
-static insitu_status parse_assert(parser *parser, capacities *capacities) {
-    graph *graph = parser->graph;
-    graph_assert item;
+static insitu_status parse_assert(parser_t *parser, capacities_t *capacities) {
+    graph_t *graph = parser->graph;
+    graph_assert_t item;
     TRY(parse_expression(parser, &item.condition));
     TRY(expect_char(parser, ','));
     TRY(parse_string(parser, &item.message));
@@ -62,9 +62,9 @@ static insitu_status parse_assert(parser *parser, capacities *capacities) {
     return INSITU_OK;
 }
 
-static insitu_status parse_record(parser *parser, capacities *capacities) {
-    graph *graph = parser->graph;
-    weight_record item = {0};
+static insitu_status parse_record(parser_t *parser, capacities_t *capacities) {
+    graph_t *graph = parser->graph;
+    weight_record_t item = {0};
     const char *type;
     int64_t size;
     TRY(parse_string(parser, &item.name));
@@ -80,9 +80,9 @@ static insitu_status parse_record(parser *parser, capacities *capacities) {
     return INSITU_OK;
 }
 
-static insitu_status parse_weight(parser *parser, capacities *capacities) {
-    graph *graph = parser->graph;
-    graph_weight item = {.record = NONE};
+static insitu_status parse_weight(parser_t *parser, capacities_t *capacities) {
+    graph_t *graph = parser->graph;
+    graph_weight_t item = {.record = NONE};
     int64_t record = NONE;
     TRY(parse_string(parser, &item.name));
     TRY(keep(parser, &item.name));
@@ -96,9 +96,9 @@ static insitu_status parse_weight(parser *parser, capacities *capacities) {
 }
 
 /* "%name: type" */
-static insitu_status parse_result(parser *parser, value_id *out_value) {
+static insitu_status parse_result(parser_t *parser, value_id_t *out_value) {
     static const char *const kinds[] = {"int", "float", "bool"};
-    graph *graph = parser->graph;
+    graph_t *graph = parser->graph;
     const char *name;
     *out_value = NO_VALUE;
     TRY(expect_char(parser, '%'));
@@ -110,20 +110,20 @@ static insitu_status parse_result(parser *parser, value_id *out_value) {
         skip_spaces(parser);
         size_t size = strlen(kinds[kind]);
         if (strncmp(parser->at, kinds[kind], size) != 0 || parser->at[size] != '(') continue;
-        sym expr;
+        sym_t expr;
         parser->at += size + 1;
         TRY(parse_expression(parser, &expr));
         TRY(expect_char(parser, ')'));
-        if (sym_kind_of(graph->symbols, expr) != (sym_kind)kind)
+        if (sym_kind_of(graph->symbols, expr) != (sym_kind_t)kind)
             return parse_fault(parser, "the expression of '%%%s' is no %s", name, kinds[kind]);
         return graph_add_sym(graph, name, expr, out_value);
     }
-    tensor_type type;
+    tensor_type_t type;
     TRY(parse_type(parser, &type));
     return graph_add_tensor(graph, name, &type, out_value);
 }
 
-static insitu_status parse_weight_input(parser *parser, graph_input *input) {
+static insitu_status parse_weight_input(parser_t *parser, graph_input_t *input) {
     int64_t weight = NONE;
     TRY(parse_string(parser, &input->fqn));
     TRY(keep(parser, &input->fqn));
@@ -133,9 +133,9 @@ static insitu_status parse_weight_input(parser *parser, graph_input *input) {
     return INSITU_OK;
 }
 
-static insitu_status parse_input(parser *parser, capacities *capacities) {
-    graph *graph = parser->graph;
-    graph_input input = {.value = NO_VALUE, .fqn = "", .weight = NONE, .user_index = -1};
+static insitu_status parse_input(parser_t *parser, capacities_t *capacities) {
+    graph_t *graph = parser->graph;
+    graph_input_t input = {.value = NO_VALUE, .fqn = "", .weight = NONE, .user_index = -1};
     skip_spaces(parser);
     if (*parser->at == '%') {
         TRY(parse_result(parser, &input.value));
@@ -170,9 +170,9 @@ static insitu_status parse_input(parser *parser, capacities *capacities) {
     return INSITU_OK;
 }
 
-static insitu_status parse_output(parser *parser) {
-    graph *graph = parser->graph;
-    graph_output output = {.kind = RESULT_USER, .target = NONE, .user_index = -1};
+static insitu_status parse_output(parser_t *parser) {
+    graph_t *graph = parser->graph;
+    graph_output_t output = {.kind = RESULT_USER, .target = NONE, .user_index = -1};
     int64_t number;
     TRY(parse_arg(parser, &output.arg));
     if (take_word(parser, "user")) {
@@ -192,7 +192,7 @@ static insitu_status parse_output(parser *parser) {
         output.target = (uint32_t)number;
         return graph_add_output(graph, &output);
     }
-    value_id target;
+    value_id_t target;
     TRY(parse_value(parser, &target));
     for (uint32_t i = 0; i < graph->input_count; i++)
         if (graph->inputs[i].value.index == target.index) output.target = i;
@@ -202,7 +202,7 @@ static insitu_status parse_output(parser *parser) {
 }
 
 /* What follows "#" on a node's line. */
-static insitu_status parse_source(parser *parser, const char **out_source) {
+static insitu_status parse_source(parser_t *parser, const char **out_source) {
     *out_source = "";
     if (!take_char(parser, '#')) return INSITU_OK;
     skip_spaces(parser);
@@ -219,24 +219,24 @@ static insitu_status parse_source(parser *parser, const char **out_source) {
     return keep(parser, out_source);
 }
 
-static insitu_status parse_node(parser *parser) {
-    graph *graph = parser->graph;
-    value_id *results = NULL;
+static insitu_status parse_node(parser_t *parser) {
+    graph_t *graph = parser->graph;
+    value_id_t *results = NULL;
     uint32_t count = 0, capacity = 0;
     skip_spaces(parser);
     if (*parser->at == '%') {
         do {
-            TRY(arena_grow(parser->scratch, &results, &capacity, (size_t)count + 1, sizeof(value_id)));
+            TRY(arena_grow(parser->scratch, &results, &capacity, (size_t)count + 1, sizeof(value_id_t)));
             TRY(parse_result(parser, &results[count++]));
         } while (take_char(parser, ','));
         TRY(expect_char(parser, '='));
     }
     const char *target;
-    node_id id;
+    node_id_t id;
     TRY(parse_name(parser, &target));
     TRY(graph_add_node(graph, target, results, count, "", &id));
     TRY(parse_args(parser, graph_node_of(graph, id)));
-    graph_node *node = graph_node_of(graph, id);
+    graph_node_t *node = graph_node_of(graph, id);
     if (take_char(parser, '@')) {
         TRY(parse_name(parser, &node->name));
         TRY(keep(parser, &node->name));
@@ -245,7 +245,7 @@ static insitu_status parse_node(parser *parser) {
     return graph_append(graph, id);
 }
 
-static insitu_status parse_line(parser *parser, capacities *capacities, bool outermost) {
+static insitu_status parse_line(parser_t *parser, capacities_t *capacities, bool outermost) {
     const char *before = parser->at;
     bool known = true;
     insitu_status status = INSITU_OK;
@@ -272,8 +272,8 @@ static insitu_status parse_line(parser *parser, capacities *capacities, bool out
     return INSITU_OK;
 }
 
-insitu_status parse_body(parser *parser, graph *graph) {
-    capacities capacities = {0};
+insitu_status parse_body(parser_t *parser, graph_t *graph) {
+    capacities_t capacities = {0};
     bool outermost = graph->root == graph;
     if (!take_word(parser, "graph")) return parse_fault(parser, "'graph' expected at '%.20s'", parser->at);
     graph->functional = take_word(parser, "functional");
@@ -291,7 +291,7 @@ insitu_status parse_body(parser *parser, graph *graph) {
     return INSITU_OK;
 }
 
-static insitu_status parse_all(parser *parser, graph *graph) {
+static insitu_status parse_all(parser_t *parser, graph_t *graph) {
     skip_blank(parser);
     TRY(parse_body(parser, graph));
     skip_blank(parser);
@@ -299,13 +299,13 @@ static insitu_status parse_all(parser *parser, graph *graph) {
     return sym_pool_status(graph->symbols, parser->diag);
 }
 
-insitu_status graph_parse(const char *source, graph **out_graph, insitu_diag *diag) {
-    graph *graph;
-    arena scratch;
+insitu_status graph_parse(const char *source, graph_t **out_graph, insitu_diag *diag) {
+    graph_t *graph;
+    arena_t scratch;
     *out_graph = NULL;
     TRY(graph_create(&graph));
     arena_init(&scratch);
-    parser parser = {.start = source, .at = source, .graph = graph, .scratch = &scratch, .diag = diag};
+    parser_t parser = {.start = source, .at = source, .graph = graph, .scratch = &scratch, .diag = diag};
     insitu_status status = parse_all(&parser, graph);
     arena_release(&scratch);
     if (status != INSITU_OK) {

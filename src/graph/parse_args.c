@@ -1,7 +1,7 @@
 /* Arguments of nodes. */
 #include "graph/graph_int.h"
 
-insitu_status parse_value(parser *parser, value_id *out_value) {
+insitu_status parse_value(parser_t *parser, value_id_t *out_value) {
     const char *name;
     *out_value = NO_VALUE;
     TRY(expect_char(parser, '%'));
@@ -11,28 +11,28 @@ insitu_status parse_value(parser *parser, value_id *out_value) {
     return INSITU_OK;
 }
 
-static insitu_status parse_list(parser *parser, graph_arg *out_arg) {
+static insitu_status parse_list(parser_t *parser, graph_arg_t *out_arg) {
     uint32_t capacity = 0;
-    *out_arg = (graph_arg){.kind = ARG_LIST};
+    *out_arg = (graph_arg_t){.kind = ARG_LIST};
     TRY(expect_char(parser, '['));
     if (++parser->depth >= MAX_NESTING) return parse_fault(parser, "lists are nested too deeply");
     while (!take_char(parser, ']')) {
         if (out_arg->list.count) TRY(expect_char(parser, ','));
-        graph_arg item;
+        graph_arg_t item;
         TRY(parse_arg(parser, &item));
         TRY(arena_grow(graph_arena(parser->graph), &out_arg->list.items, &capacity, (size_t)out_arg->list.count + 1,
-                       sizeof(graph_arg)));
+                       sizeof(graph_arg_t)));
         out_arg->list.items[out_arg->list.count++] = item;
     }
     parser->depth--;
     return INSITU_OK;
 }
 
-static insitu_status parse_subgraph(parser *parser, graph_arg *out_arg) {
-    *out_arg = (graph_arg){.kind = ARG_GRAPH};
+static insitu_status parse_subgraph(parser_t *parser, graph_arg_t *out_arg) {
+    *out_arg = (graph_arg_t){.kind = ARG_GRAPH};
     if (++parser->depth >= MAX_NESTING) return parse_fault(parser, "graphs are nested too deeply");
     TRY(graph_create_subgraph(parser->graph, &out_arg->graph));
-    graph *outer = parser->graph;
+    graph_t *outer = parser->graph;
     TRY(parse_body(parser, out_arg->graph));
     parser->graph = outer;
     parser->depth--;
@@ -40,13 +40,13 @@ static insitu_status parse_subgraph(parser *parser, graph_arg *out_arg) {
 }
 
 /* The string, in the graph's arena. */
-static insitu_status parse_kept_string(parser *parser, const char **out_string) {
+static insitu_status parse_kept_string(parser_t *parser, const char **out_string) {
     TRY(parse_string(parser, out_string));
     return arena_string(graph_arena(parser->graph), *out_string, strlen(*out_string), out_string);
 }
 
-static insitu_status parse_complex(parser *parser, graph_arg *out_arg) {
-    *out_arg = (graph_arg){.kind = ARG_COMPLEX};
+static insitu_status parse_complex(parser_t *parser, graph_arg_t *out_arg) {
+    *out_arg = (graph_arg_t){.kind = ARG_COMPLEX};
     TRY(expect_char(parser, '('));
     TRY(parse_double(parser, &out_arg->complex.re));
     TRY(expect_char(parser, ','));
@@ -55,7 +55,7 @@ static insitu_status parse_complex(parser *parser, graph_arg *out_arg) {
 }
 
 /* The word ahead if it is one of those with a meaning of their own; the rest are expressions. */
-static insitu_status parse_word_arg(parser *parser, graph_arg *out_arg, bool *out_taken) {
+static insitu_status parse_word_arg(parser_t *parser, graph_arg_t *out_arg, bool *out_taken) {
     char word[64];
     size_t size = 0;
     while (is_name_char(parser->at[size]) && size < sizeof(word) - 1) {
@@ -67,7 +67,7 @@ static insitu_status parse_word_arg(parser *parser, graph_arg *out_arg, bool *ou
     const char *before = parser->at;
     *out_taken = true;
     parser->at += size;
-    dtype type;
+    dtype_t type;
     if (strcmp(word, "graph") == 0) {
         parser->at = before;
         return parse_subgraph(parser, out_arg);
@@ -84,13 +84,13 @@ static insitu_status parse_word_arg(parser *parser, graph_arg *out_arg, bool *ou
         out_arg->kind = ARG_NONE;
         return INSITU_OK;
     } else if (dtype_parse(word, &type)) {
-        *out_arg = (graph_arg){.kind = ARG_DTYPE, .dtype = type};
+        *out_arg = (graph_arg_t){.kind = ARG_DTYPE, .dtype = type};
         return INSITU_OK;
     } else if (layout_number(word) >= 0) {
-        *out_arg = (graph_arg){.kind = ARG_LAYOUT, .number = layout_number(word)};
+        *out_arg = (graph_arg_t){.kind = ARG_LAYOUT, .number = layout_number(word)};
         return INSITU_OK;
     } else if (memory_format_number(word) >= 0) {
-        *out_arg = (graph_arg){.kind = ARG_MEMORY_FORMAT, .number = memory_format_number(word)};
+        *out_arg = (graph_arg_t){.kind = ARG_MEMORY_FORMAT, .number = memory_format_number(word)};
         return INSITU_OK;
     }
     parser->at = before;
@@ -98,8 +98,8 @@ static insitu_status parse_word_arg(parser *parser, graph_arg *out_arg, bool *ou
     return INSITU_OK;
 }
 
-insitu_status parse_arg(parser *parser, graph_arg *out_arg) {
-    *out_arg = (graph_arg){.kind = ARG_ABSENT};
+insitu_status parse_arg(parser_t *parser, graph_arg_t *out_arg) {
+    *out_arg = (graph_arg_t){.kind = ARG_ABSENT};
     skip_spaces(parser);
     switch (*parser->at) {
     case '%': out_arg->kind = ARG_VALUE; return parse_value(parser, &out_arg->value);
@@ -115,7 +115,7 @@ insitu_status parse_arg(parser *parser, graph_arg *out_arg) {
 }
 
 /* "name=" ahead is taken; else nothing is, and the name is NULL. */
-static insitu_status parse_arg_name(parser *parser, const char **out_name) {
+static insitu_status parse_arg_name(parser_t *parser, const char **out_name) {
     *out_name = NULL;
     skip_spaces(parser);
     if (*parser->at != '"' && !is_name_char(*parser->at)) return INSITU_OK;
@@ -130,8 +130,8 @@ static insitu_status parse_arg_name(parser *parser, const char **out_name) {
     return INSITU_OK;
 }
 
-static insitu_status place_by_schema(parser *parser, graph_node *node, const char *name, uint32_t position,
-                                     graph_arg arg) {
+static insitu_status place_by_schema(parser_t *parser, graph_node_t *node, const char *name, uint32_t position,
+                                     graph_arg_t arg) {
     if (name) position = schema_arg_index(node->schema, name);
     if (position >= node->arg_count) {
         return name ? parse_fault(parser, "%s has no argument '%s'", node->target, name)
@@ -143,26 +143,26 @@ static insitu_status place_by_schema(parser *parser, graph_node *node, const cha
     return INSITU_OK;
 }
 
-static insitu_status place_as_written(parser *parser, graph_node *node, uint32_t *capacity, const char *name,
-                                      graph_arg arg) {
-    arena *arena = graph_arena(parser->graph);
+static insitu_status place_as_written(parser_t *parser, graph_node_t *node, uint32_t *capacity, const char *name,
+                                      graph_arg_t arg) {
+    arena_t *arena = graph_arena(parser->graph);
     uint32_t names_capacity = *capacity;
     TRY(arena_grow(arena, &node->arg_names, &names_capacity, (size_t)node->arg_count + 1, sizeof(char *)));
-    TRY(arena_grow(arena, &node->args, capacity, (size_t)node->arg_count + 1, sizeof(graph_arg)));
+    TRY(arena_grow(arena, &node->args, capacity, (size_t)node->arg_count + 1, sizeof(graph_arg_t)));
     if (!name) name = "";
     TRY(arena_string(arena, name, strlen(name), &node->arg_names[node->arg_count]));
     node->args[node->arg_count++] = arg;
     return INSITU_OK;
 }
 
-insitu_status parse_args(parser *parser, graph_node *node) {
+insitu_status parse_args(parser_t *parser, graph_node_t *node) {
     uint32_t capacity = 0, position = 0;
     bool named = false;
     TRY(expect_char(parser, '('));
     while (!take_char(parser, ')')) {
         if (position) TRY(expect_char(parser, ','));
         const char *name;
-        graph_arg arg;
+        graph_arg_t arg;
         TRY(parse_arg_name(parser, &name));
         TRY(parse_arg(parser, &arg));
         if (node->schema) {

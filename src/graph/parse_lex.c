@@ -1,7 +1,7 @@
 /* Lexical parts of the graph parser: spaces, words, names, strings, numbers, expressions, and faults with their line. */
 #include "graph/graph_int.h"
 
-insitu_status parse_fault(const parser *parser, const char *format, ...) {
+insitu_status parse_fault(const parser_t *parser, const char *format, ...) {
     uint32_t line = 1;
     for (const char *c = parser->start; c < parser->at; c++)
         if (*c == '\n') line++;
@@ -14,16 +14,16 @@ insitu_status parse_fault(const parser *parser, const char *format, ...) {
 }
 
 /* Puts the line before a sentence that core's parsers wrote. */
-static insitu_status located(const parser *parser, insitu_status status, const insitu_diag *inner) {
+static insitu_status located(const parser_t *parser, insitu_status status, const insitu_diag *inner) {
     return status == INSITU_FORMAT ? parse_fault(parser, "%s", inner->message)
                                    : diag_set(parser->diag, status, "%s", inner->message);
 }
 
-void skip_spaces(parser *parser) {
+void skip_spaces(parser_t *parser) {
     while (*parser->at == ' ' || *parser->at == '\t' || *parser->at == '\r') parser->at++;
 }
 
-void skip_blank(parser *parser) {
+void skip_blank(parser_t *parser) {
     for (;;) {
         skip_spaces(parser);
         if (*parser->at == '#')
@@ -33,14 +33,14 @@ void skip_blank(parser *parser) {
     }
 }
 
-bool take_char(parser *parser, char c) {
+bool take_char(parser_t *parser, char c) {
     skip_spaces(parser);
     if (*parser->at != c) return false;
     parser->at++;
     return true;
 }
 
-bool take_word(parser *parser, const char *word) {
+bool take_word(parser_t *parser, const char *word) {
     skip_spaces(parser);
     size_t size = strlen(word);
     if (strncmp(parser->at, word, size) != 0 || is_name_char(parser->at[size])) return false;
@@ -48,12 +48,12 @@ bool take_word(parser *parser, const char *word) {
     return true;
 }
 
-bool at_line_end(parser *parser) {
+bool at_line_end(parser_t *parser) {
     skip_spaces(parser);
     return !*parser->at || *parser->at == '\n' || *parser->at == '#';
 }
 
-insitu_status expect_char(parser *parser, char c) {
+insitu_status expect_char(parser_t *parser, char c) {
     if (take_char(parser, c)) return INSITU_OK;
     return parse_fault(parser, "'%c' expected at '%.20s'", c, parser->at);
 }
@@ -65,7 +65,7 @@ static int hex_digit(char c) {
 }
 
 /* The character after a backslash, or -1. */
-static int unescape(parser *parser) {
+static int unescape(parser_t *parser) {
     switch (*parser->at++) {
     case 'n': return '\n';
     case 't': return '\t';
@@ -82,7 +82,7 @@ static int unescape(parser *parser) {
     }
 }
 
-insitu_status parse_string(parser *parser, const char **out_string) {
+insitu_status parse_string(parser_t *parser, const char **out_string) {
     *out_string = NULL;
     TRY(expect_char(parser, '"'));
     size_t size = 0;
@@ -104,7 +104,7 @@ insitu_status parse_string(parser *parser, const char **out_string) {
     return INSITU_OK;
 }
 
-insitu_status parse_name(parser *parser, const char **out_name) {
+insitu_status parse_name(parser_t *parser, const char **out_name) {
     *out_name = NULL;
     skip_spaces(parser);
     if (*parser->at == '"') return parse_string(parser, out_name);
@@ -116,7 +116,7 @@ insitu_status parse_name(parser *parser, const char **out_name) {
     return INSITU_OK;
 }
 
-insitu_status parse_integer(parser *parser, int64_t min, int64_t max, int64_t *out) {
+insitu_status parse_integer(parser_t *parser, int64_t min, int64_t max, int64_t *out) {
     *out = 0;
     bool negative = take_char(parser, '-');
     skip_spaces(parser);
@@ -136,14 +136,14 @@ insitu_status parse_integer(parser *parser, int64_t min, int64_t max, int64_t *o
 }
 
 /* After one of core's parsers, which add symbols that they don't know: a graph declares all of its symbols, known ones. */
-static insitu_status end_core_parser(parser *parser, insitu_status status, uint32_t known, insitu_diag *inner) {
+static insitu_status end_core_parser(parser_t *parser, insitu_status status, uint32_t known, insitu_diag *inner) {
     if (status != INSITU_OK) return located(parser, status, inner);
-    const sym_pool *symbols = parser->graph->symbols;
+    const sym_pool_t *symbols = parser->graph->symbols;
     if (symbols->symbol_count == known) return INSITU_OK;
     return parse_fault(parser, "'%s' is not declared as a symbol", symbols->symbols[known].name);
 }
 
-insitu_status parse_expression(parser *parser, sym *out) {
+insitu_status parse_expression(parser_t *parser, sym_t *out) {
     insitu_diag inner;
     insitu_diag_init(&inner);
     skip_spaces(parser);
@@ -152,7 +152,7 @@ insitu_status parse_expression(parser *parser, sym *out) {
     return end_core_parser(parser, status, known, &inner);
 }
 
-insitu_status parse_type(parser *parser, tensor_type *out) {
+insitu_status parse_type(parser_t *parser, tensor_type_t *out) {
     insitu_diag inner;
     insitu_diag_init(&inner);
     skip_spaces(parser);
@@ -161,8 +161,8 @@ insitu_status parse_type(parser *parser, tensor_type *out) {
     return end_core_parser(parser, status, known, &inner);
 }
 
-insitu_status parse_double(parser *parser, double *out) {
-    sym number;
+insitu_status parse_double(parser_t *parser, double *out) {
+    sym_t number;
     *out = 0;
     TRY(parse_expression(parser, &number));
     if (sym_constant_float(parser->graph->symbols, number, out)) return INSITU_OK;

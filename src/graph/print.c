@@ -38,21 +38,21 @@
 #include "graph/graph_int.h"
 
 typedef struct printer {
-    const graph *graph;
-    text *out;
+    const graph_t *graph;
+    text_t *out;
     uint32_t depth;
-} printer;
+} printer_t;
 
-static void print_body(const graph *graph, text *out, uint32_t depth);
+static void print_body(const graph_t *graph, text_t *out, uint32_t depth);
 
-static void print_name(text *out, const char *name) {
+static void print_name(text_t *out, const char *name) {
     if (is_bare_name(name))
         text_printf(out, "%s", name);
     else
         text_quoted(out, name);
 }
 
-static void print_value(const printer *printer, value_id value) {
+static void print_value(const printer_t *printer, value_id_t value) {
     text_add(printer->out, "%", 1);
     if (value.index < printer->graph->value_count)
         print_name(printer->out, printer->graph->values[value.index].name);
@@ -60,11 +60,11 @@ static void print_value(const printer *printer, value_id value) {
         text_printf(printer->out, "\"no value %u\"", value.index);
 }
 
-static void print_sym(const printer *printer, sym expr) { sym_print(printer->graph->symbols, expr, printer->out); }
+static void print_sym(const printer_t *printer, sym_t expr) { sym_print(printer->graph->symbols, expr, printer->out); }
 
 /* In parentheses where it would begin with a word that stands for another argument: a symbol may be named u8. */
-static void print_sym_arg(const printer *printer, sym expr) {
-    text *out = printer->out;
+static void print_sym_arg(const printer_t *printer, sym_t expr) {
+    text_t *out = printer->out;
     const size_t start = out->size;
     char word[32];
     size_t size = 0;
@@ -83,10 +83,10 @@ static void print_sym_arg(const printer *printer, sym expr) {
     out->data[start + length + 1] = ')';
 }
 
-static void print_arg(const printer *printer, const graph_arg *arg, uint32_t nesting);
+static void print_arg(const printer_t *printer, const graph_arg_t *arg, uint32_t nesting);
 
-static void print_list(const printer *printer, const graph_arg *arg, uint32_t nesting) {
-    text *out = printer->out;
+static void print_list(const printer_t *printer, const graph_arg_t *arg, uint32_t nesting) {
+    text_t *out = printer->out;
     if (nesting == MAX_NESTING) {
         text_printf(out, "[...]");
         return;
@@ -99,15 +99,15 @@ static void print_list(const printer *printer, const graph_arg *arg, uint32_t ne
     text_add(out, "]", 1);
 }
 
-static void print_word(text *out, const char *word, int32_t number) {
+static void print_word(text_t *out, const char *word, int32_t number) {
     if (word)
         text_printf(out, "%s", word);
     else
         text_printf(out, "unknown(%d)", number);
 }
 
-static void print_arg(const printer *printer, const graph_arg *arg, uint32_t nesting) {
-    text *out = printer->out;
+static void print_arg(const printer_t *printer, const graph_arg_t *arg, uint32_t nesting) {
+    text_t *out = printer->out;
     switch (arg->kind) {
     case ARG_ABSENT: text_printf(out, "absent"); break;
     case ARG_NONE: text_printf(out, "none"); break;
@@ -134,10 +134,10 @@ static void print_arg(const printer *printer, const graph_arg *arg, uint32_t nes
     }
 }
 
-static void print_args(const printer *printer, const graph_node *node) {
+static void print_args(const printer_t *printer, const graph_node_t *node) {
     bool bare = node->schema != NULL, first = true;
     for (uint32_t i = 0; i < node->arg_count; i++) {
-        const graph_arg *arg = &node->args[i];
+        const graph_arg_t *arg = &node->args[i];
         const char *name = node->schema ? node->schema->args[i].name : node->arg_names ? node->arg_names[i] : "";
         if (arg->kind != ARG_VALUE) bare = false;
         if (arg->kind == ARG_ABSENT) continue;
@@ -151,12 +151,12 @@ static void print_args(const printer *printer, const graph_node *node) {
     }
 }
 
-static void print_result(const printer *printer, value_id id) {
+static void print_result(const printer_t *printer, value_id_t id) {
     static const char *const kinds[] = {"int", "float", "bool"};
-    text *out = printer->out;
+    text_t *out = printer->out;
     print_value(printer, id);
     if (id.index >= printer->graph->value_count) return;
-    const graph_value *value = graph_value_of(printer->graph, id);
+    const graph_value_t *value = graph_value_of(printer->graph, id);
     text_add(out, ": ", 2);
     switch (value->kind) {
     case VALUE_TENSOR: type_print(printer->graph->symbols, &value->type, out); break;
@@ -170,7 +170,7 @@ static void print_result(const printer *printer, value_id id) {
 }
 
 /* A source is written as it is unless that would not read back. */
-static void print_source(text *out, const char *source) {
+static void print_source(text_t *out, const char *source) {
     bool plain = source[0] != '"' && source[0] != ' ' && source[strlen(source) - 1] != ' ';
     for (const char *c = source; *c; c++)
         if ((unsigned char)*c < 0x20) plain = false;
@@ -181,8 +181,8 @@ static void print_source(text *out, const char *source) {
         text_quoted(out, source);
 }
 
-static void print_node(const printer *printer, const graph_node *node) {
-    text *out = printer->out;
+static void print_node(const printer_t *printer, const graph_node_t *node) {
+    text_t *out = printer->out;
     for (uint32_t i = 0; i < node->result_count; i++) {
         if (i) text_add(out, ", ", 2);
         print_result(printer, node->results[i]);
@@ -202,8 +202,8 @@ static void print_node(const printer *printer, const graph_node *node) {
     if (*node->source) print_source(out, node->source);
 }
 
-static void print_input(const printer *printer, const graph_input *input) {
-    text *out = printer->out;
+static void print_input(const printer_t *printer, const graph_input_t *input) {
+    text_t *out = printer->out;
     const char *usual = input->name;
     text_printf(out, "input ");
     if (input->value.index == NONE) {
@@ -228,8 +228,8 @@ static void print_input(const printer *printer, const graph_input *input) {
     text_quoted(out, input->name);
 }
 
-static void print_output(const printer *printer, const graph_output *output) {
-    const graph *graph = printer->graph;
+static void print_output(const printer_t *printer, const graph_output_t *output) {
+    const graph_t *graph = printer->graph;
     text_printf(printer->out, "output ");
     print_arg(printer, &output->arg, 0);
     if (output->kind == RESULT_USER) {
@@ -247,14 +247,14 @@ static void print_output(const printer *printer, const graph_output *output) {
         text_printf(printer->out, "%u", output->target);
 }
 
-static void print_bound(text *out, int64_t bound, int64_t open, const char *word) {
+static void print_bound(text_t *out, int64_t bound, int64_t open, const char *word) {
     if (bound == open)
         text_printf(out, "%s", word);
     else
         text_printf(out, "%lld", (long long)bound);
 }
 
-static void print_symbol(text *out, const symbol *symbol) {
+static void print_symbol(text_t *out, const symbol_t *symbol) {
     static const char *const kinds[] = {"int", "float", "bool"};
     text_printf(out, "symbol ");
     print_name(out, symbol->name);
@@ -267,14 +267,14 @@ static void print_symbol(text *out, const symbol *symbol) {
     text_add(out, "]", 1);
 }
 
-static void begin_line(const printer *printer) {
+static void begin_line(const printer_t *printer) {
     text_printf(printer->out, "\n%*s", (int)(2 * printer->depth + 2), "");
 }
 
 /* What only the outermost graph has. */
-static void print_storage(const printer *printer) {
-    const graph *graph = printer->graph;
-    text *out = printer->out;
+static void print_storage(const printer_t *printer) {
+    const graph_t *graph = printer->graph;
+    text_t *out = printer->out;
     for (uint32_t i = 0; printer->depth == 0 && i < graph->symbols->symbol_count; i++) {
         begin_line(printer);
         print_symbol(out, &graph->symbols->symbols[i]);
@@ -302,8 +302,8 @@ static void print_storage(const printer *printer) {
     }
 }
 
-static void print_body(const graph *graph, text *out, uint32_t depth) {
-    printer printer = {.graph = graph, .out = out, .depth = depth};
+static void print_body(const graph_t *graph, text_t *out, uint32_t depth) {
+    printer_t printer = {.graph = graph, .out = out, .depth = depth};
     if (depth == MAX_NESTING) {
         text_printf(out, "graph { ... }");
         return;
@@ -326,7 +326,7 @@ static void print_body(const graph *graph, text *out, uint32_t depth) {
     text_printf(out, "\n%*s}", (int)(2 * depth), "");
 }
 
-insitu_status graph_print(const graph *graph, text *out, insitu_diag *diag) {
+insitu_status graph_print(const graph_t *graph, text_t *out, insitu_diag *diag) {
     print_body(graph, out, 0);
     text_add(out, "\n", 1);
     return text_status(out, diag);

@@ -24,9 +24,9 @@ enum {
 #define NO_INTEGERS     .default_kind = DEFAULT_INTS, .int_count = 0, .ints = NULL
 #define INTEGERS(...)   .default_kind = DEFAULT_INTS, .int_count = COUNT_OF(((const int64_t[]){__VA_ARGS__})), \
                         .ints = (const int64_t[]){__VA_ARGS__}
-#define ARGS(...)    .args = (const schema_arg[]){__VA_ARGS__}, .arg_count = COUNT_OF(((const schema_arg[]){__VA_ARGS__}))
-#define RETURNS(...) .returns = (const schema_return[]){__VA_ARGS__}, \
-                     .return_count = COUNT_OF(((const schema_return[]){__VA_ARGS__}))
+#define ARGS(...)    .args = (const schema_arg_t[]){__VA_ARGS__}, .arg_count = COUNT_OF(((const schema_arg_t[]){__VA_ARGS__}))
+#define RETURNS(...) .returns = (const schema_return_t[]){__VA_ARGS__}, \
+                     .return_count = COUNT_OF(((const schema_return_t[]){__VA_ARGS__}))
 #define NO_ARGS      .args = NULL
 #define NO_RETURNS   .returns = NULL
 #define UNARY        ARGS(ARG("a", SCALAR)), RETURNS(RETURN(SCALAR))
@@ -35,7 +35,7 @@ enum {
 #define SCHEMA(id, schema_target, schema_writes, ...) [SCHEMA_##id] = {.target = schema_target, .writes = schema_writes, __VA_ARGS__},
 /* clang-format on */
 
-static const op_schema rows[SCHEMA_COUNT] = {
+static const op_schema_t rows[SCHEMA_COUNT] = {
 #include "graph/schemas.inc"
 #include "graph/symbolic_schemas.inc"
 };
@@ -49,17 +49,17 @@ enum {
     FIRST_SYMBOLIC = SCHEMA_COUNT - SYMBOLIC_COUNT
 };
 
-static int compare_target(const void *key, const void *row) { return strcmp(key, ((const op_schema *)row)->target); }
+static int compare_target(const void *key, const void *row) { return strcmp(key, ((const op_schema_t *)row)->target); }
 
-const op_schema *schema_find(const char *target) {
-    const op_schema *found = bsearch(target, rows, FIRST_SYMBOLIC, sizeof(op_schema), compare_target);
+const op_schema_t *schema_find(const char *target) {
+    const op_schema_t *found = bsearch(target, rows, FIRST_SYMBOLIC, sizeof(op_schema_t), compare_target);
     if (found) return found;
-    return bsearch(target, rows + FIRST_SYMBOLIC, SYMBOLIC_COUNT, sizeof(op_schema), compare_target);
+    return bsearch(target, rows + FIRST_SYMBOLIC, SYMBOLIC_COUNT, sizeof(op_schema_t), compare_target);
 }
 
-const op_schema *schema_row(uint32_t index) { return index < SCHEMA_COUNT ? &rows[index] : NULL; }
+const op_schema_t *schema_row(uint32_t index) { return index < SCHEMA_COUNT ? &rows[index] : NULL; }
 
-uint32_t schema_number(const op_schema *schema) { return (uint32_t)(schema - rows); }
+uint32_t schema_number(const op_schema_t *schema) { return (uint32_t)(schema - rows); }
 
 uint32_t schema_first(const char *prefix) {
     uint32_t low = 0, high = FIRST_SYMBOLIC;
@@ -73,13 +73,13 @@ uint32_t schema_first(const char *prefix) {
     return low;
 }
 
-uint32_t schema_arg_index(const op_schema *schema, const char *name) {
+uint32_t schema_arg_index(const op_schema_t *schema, const char *name) {
     for (uint32_t i = 0; i < schema->arg_count; i++)
         if (strcmp(schema->args[i].name, name) == 0) return i;
     return NONE;
 }
 
-const char *schema_type_name(schema_type type) {
+const char *schema_type_name(schema_type_t type) {
     switch (type) {
     case SCHEMA_TENSOR: return "Tensor";
     case SCHEMA_INT: return "int";

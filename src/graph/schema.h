@@ -19,8 +19,8 @@ typedef enum schema_type {
     SCHEMA_MEMORY_FORMAT,
     SCHEMA_GENERATOR,
     SCHEMA_OBJECT /* storages, streams and the like: never in an exported program */
-} schema_type;
-const char *schema_type_name(schema_type type); /* "Tensor", "int" */
+} schema_type_t;
+const char *schema_type_name(schema_type_t type); /* "Tensor", "int" */
 
 enum schema_flags {
     SCHEMA_LIST = 1 << 0,           /* Tensor[], int[2] */
@@ -39,7 +39,7 @@ typedef enum default_kind {
     DEFAULT_STRING,     /* string */
     DEFAULT_INTS,       /* ints, int_count */
     DEFAULT_NUMBER      /* i: of a DTYPE, LAYOUT or MEMORY_FORMAT: its number in the .pt2 format */
-} default_kind;
+} default_kind_t;
 
 typedef struct schema_arg {
     const char *name;
@@ -55,29 +55,29 @@ typedef struct schema_arg {
         const char *string;
         const int64_t *ints;
     };
-} schema_arg;
+} schema_arg_t;
 
 typedef struct schema_return {
     uint8_t type;  /* schema_type */
     uint8_t flags; /* LIST, OPTIONAL, WRITES */
     char alias;    /* 'a': the result is, or (without WRITES) may be a view of, the argument of that letter */
-} schema_return;
+} schema_return_t;
 
 typedef struct op_schema {
     const char *target; /* "aten.add.Tensor", "aten.relu.default", "_operator.mul", "torch.sym_max" */
-    const schema_arg *args;
-    const schema_return *returns;
+    const schema_arg_t *args;
+    const schema_return_t *returns;
     uint8_t arg_count, return_count;
     bool writes; /* an argument has WRITES. batch_norm in training mode writes without saying so */
-} op_schema;
+} op_schema_t;
 
 /* NULL: no such operator. The target as the graph has it: a saved one without a leading "torch.ops.". */
-const op_schema *schema_find(const char *target);
+const op_schema_t *schema_find(const char *target);
 /* Position of the argument, NONE if there is none of that name. */
-uint32_t schema_arg_index(const op_schema *schema, const char *name);
+uint32_t schema_arg_index(const op_schema_t *schema, const char *name);
 /* Rows in two sorted runs (PyTorch's, then the symbolic operators); NULL past the last. */
-const op_schema *schema_row(uint32_t index);
-uint32_t schema_number(const op_schema *schema); /* its row */
+const op_schema_t *schema_row(uint32_t index);
+uint32_t schema_number(const op_schema_t *schema); /* its row */
 /* The first of PyTorch's rows that doesn't come before prefix: operators whose target begins with it follow one another. */
 uint32_t schema_first(const char *prefix);
 

@@ -1,9 +1,9 @@
 /* Which arguments a schema's types take. */
 #include "graph/graph_int.h"
 
-static bool number_fits(const sym_pool *symbols, schema_type type, sym expr) {
+static bool number_fits(const sym_pool_t *symbols, schema_type_t type, sym_t expr) {
     if (expr.id >= symbols->node_count) return false;
-    sym_kind kind = sym_kind_of(symbols, expr);
+    sym_kind_t kind = sym_kind_of(symbols, expr);
     switch ((int)type) {
     case SCHEMA_INT: return kind == SYM_KIND_INT;
     case SCHEMA_FLOAT: return kind == SYM_KIND_FLOAT;
@@ -12,8 +12,8 @@ static bool number_fits(const sym_pool *symbols, schema_type type, sym expr) {
     }
 }
 
-bool arg_fits(const sym_pool *symbols, const schema_arg *wanted, const graph_arg *arg) {
-    schema_type type = (schema_type)wanted->type;
+bool arg_fits(const sym_pool_t *symbols, const schema_arg_t *wanted, const graph_arg_t *arg) {
+    schema_type_t type = (schema_type_t)wanted->type;
     switch (arg->kind) {
     case ARG_VALUE: return type == SCHEMA_TENSOR;
     case ARG_SYM: return number_fits(symbols, type, arg->sym);

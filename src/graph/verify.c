@@ -8,21 +8,21 @@
 enum { FAULTS_SHOWN = 10 };
 
 typedef struct checker {
-    const graph *graph;
-    arena *scratch;
-    text *faults;
+    const graph_t *graph;
+    arena_t *scratch;
+    text_t *faults;
     uint32_t *fault_count;
-    const graph_node *node; /* being checked; NULL: part */
-    const char *part;       /* "input 'x'" */
-    bitset defined;         /* values that inputs and earlier nodes define */
+    const graph_node_t *node; /* being checked; NULL: part */
+    const char *part;         /* "input 'x'" */
+    bitset_t defined;         /* values that inputs and earlier nodes define */
     uint32_t depth;
-} checker;
+} checker_t;
 
-static void fault(const checker *checker, const char *format, ...) PRINTF_LIKE(2, 3);
+static void fault(const checker_t *checker, const char *format, ...) PRINTF_LIKE(2, 3);
 
-static void fault(const checker *checker, const char *format, ...) {
+static void fault(const checker_t *checker, const char *format, ...) {
     if ((*checker->fault_count)++ >= FAULTS_SHOWN) return;
-    const graph_node *node = checker->node;
+    const graph_node_t *node = checker->node;
     text_printf(checker->faults, "%s", *checker->fault_count > 1 ? "; " : "");
     if (node)
         text_printf(checker->faults, "node '%s' (%s%s%s): ", node->name, node->target, *node->source ? ", " : "",
@@ -35,14 +35,14 @@ static void fault(const checker *checker, const char *format, ...) {
     va_end(arguments);
 }
 
-static insitu_status at_part(checker *checker, const char *what, const char *name) {
+static insitu_status at_part(checker_t *checker, const char *what, const char *name) {
     checker->node = NULL;
     return arena_printf(checker->scratch, &checker->part, "%s '%s'", what, name);
 }
 
 /* ---- expressions and types ---- */
 
-static bool check_sym(const checker *checker, sym expr, sym_kind kind, const char *what) {
+static bool check_sym(const checker_t *checker, sym_t expr, sym_kind_t kind, const char *what) {
     static const char *const kinds[] = {"an int", "a float", "a bool"};
     if (expr.id >= checker->graph->symbols->node_count) {
         fault(checker, "%s is no expression", what);
@@ -54,7 +54,7 @@ static bool check_sym(const checker *checker, sym expr, sym_kind kind, const cha
 }
 
 /* An integer that may be 0 or more. */
-static bool check_count(const checker *checker, sym expr, const char *what) {
+static bool check_count(const checker_t *checker, sym_t expr, const char *what) {
     int64_t least, most;
     if (!check_sym(checker, expr, SYM_KIND_INT, what)) return false;
     sym_range(checker->graph->symbols, expr, &least, &most);
@@ -62,7 +62,7 @@ static bool check_count(const checker *checker, sym expr, const char *what) {
     return most >= 0;
 }
 
-static bool check_type(const checker *checker, const tensor_type *type) {
+static bool check_type(const checker_t *checker, const tensor_type_t *type) {
     if (type->dtype >= DTYPE_COUNT || type->shape.rank > MAX_RANK) {
         fault(checker, "its type has no such dtype or rank");
         return false;
@@ -75,7 +75,7 @@ static bool check_type(const checker *checker, const tensor_type *type) {
     return good;
 }
 
-static void check_value(const checker *checker, const graph_value *value) {
+static void check_value(const checker_t *checker, const graph_value_t *value) {
     switch (value->kind) {
     case VALUE_TENSOR: check_type(checker, &value->type); return;
     case VALUE_SYM:
@@ -86,10 +86,10 @@ static void check_value(const checker *checker, const graph_value *value) {
     fault(checker, "it has no such kind");
 }
 
-static insitu_status check_values(checker *checker) {
-    const graph *graph = checker->graph;
+static insitu_status check_values(checker_t *checker) {
+    const graph_t *graph = checker->graph;
     for (uint32_t i = 0; i < graph->value_count; i++) {
-        const graph_value *value = &graph->values[i];
+        const graph_value_t *value = &graph->values[i];
         TRY(at_part(checker, "value", value->name));
         if (map_find(&graph->names, value->name) != i) fault(checker, "its name is not its own");
         check_value(checker, value);
@@ -99,8 +99,8 @@ static insitu_status check_values(checker *checker) {
 
 /* ---- symbols, weights, asserts: what only the outermost graph has ---- */
 
-static insitu_status check_symbols(checker *checker) {
-    const sym_pool *symbols = checker->graph->symbols;
+static insitu_status check_symbols(checker_t *checker) {
+    const sym_pool_t *symbols = checker->graph->symbols;
     for (uint32_t i = 0; i < symbols->symbol_count; i++) {
         TRY(at_part(checker, "symbol", symbols->symbols[i].name));
         if (!is_symbol_name(symbols->symbols[i].name)) fault(checker, "it has a name that expressions can't use");
@@ -114,7 +114,7 @@ static insitu_status check_symbols(checker *checker) {
 }
 
 /* The number of elements from the storage's start to the last one of the tensor. False: not constant, or too large. */
-static bool extent_of(const sym_pool *symbols, const tensor_type *type, int64_t *out) {
+static bool extent_of(const sym_pool_t *symbols, const tensor_type_t *type, int64_t *out) {
     bool empty = false;
     int64_t size, stride, reach;
     if (!sym_constant(symbols, type->offset, out) || *out < 0 || !checked_add(*out, 1, out)) return false;
@@ -129,10 +129,10 @@ static bool extent_of(const sym_pool *symbols, const tensor_type *type, int64_t 
     return true;
 }
 
-static insitu_status check_weights(checker *checker) {
-    const graph *graph = checker->graph;
+static insitu_status check_weights(checker_t *checker) {
+    const graph_t *graph = checker->graph;
     for (uint32_t i = 0; i < graph->weight_count; i++) {
-        const graph_weight *weight = &graph->weights[i];
+        const graph_weight_t *weight = &graph->weights[i];
         int64_t extent, bytes;
         TRY(at_part(checker, "weight", weight->name));
         if (!check_type(checker, &weight->type)) continue;
@@ -154,7 +154,7 @@ static insitu_status check_weights(checker *checker) {
 
 /* ---- inputs ---- */
 
-static void check_stored(const checker *checker, const graph_input *input, const graph_value *value) {
+static void check_stored(const checker_t *checker, const graph_input_t *input, const graph_value_t *value) {
     if (checker->graph->root != checker->graph) fault(checker, "a subgraph has a stored input");
     if (!value || value->kind != VALUE_TENSOR) {
         fault(checker, "a stored input is no tensor");
@@ -164,7 +164,7 @@ static void check_stored(const checker *checker, const graph_input *input, const
         fault(checker, "it has no weight");
         return;
     }
-    const tensor_type *stored = &checker->graph->weights[input->weight].type;
+    const tensor_type_t *stored = &checker->graph->weights[input->weight].type;
     bool same = stored->dtype == value->type.dtype && shape_same(&stored->shape, &value->type.shape) &&
                 sym_same(stored->offset, value->type.offset);
     for (uint32_t i = 0; same && i < stored->shape.rank; i++)
@@ -172,30 +172,30 @@ static void check_stored(const checker *checker, const graph_input *input, const
     if (!same) fault(checker, "its type is not that of weight '%s'", checker->graph->weights[input->weight].name);
 }
 
-static void check_user_index(const checker *checker, const bitset *seen, int32_t user_index) {
+static void check_user_index(const checker_t *checker, const bitset_t *seen, int32_t user_index) {
     if (user_index < 0 || (uint32_t)user_index >= seen->bits)
         fault(checker, "it has no position among the user's");
     else if (bitset_has(seen, (uint32_t)user_index))
         fault(checker, "its position %d is taken", user_index);
     else
-        bitset_add((bitset *)(uintptr_t)seen, (uint32_t)user_index);
+        bitset_add((bitset_t *)(uintptr_t)seen, (uint32_t)user_index);
 }
 
 /* What may outlive a call is known by its name in the module. */
-static insitu_status check_stored_name(const checker *checker, map *names, const graph_input *input) {
+static insitu_status check_stored_name(const checker_t *checker, map_t *names, const graph_input_t *input) {
     if (input->kind != INPUT_BUFFER && input->kind != INPUT_CONSTANT) return INSITU_OK;
     if (map_find(names, input->fqn) != NONE) fault(checker, "another input is '%s' too", input->fqn);
     return map_set(names, checker->scratch, input->fqn, 0);
 }
 
-static insitu_status check_inputs(checker *checker) {
-    const graph *graph = checker->graph;
-    map names = {0};
-    bitset seen;
+static insitu_status check_inputs(checker_t *checker) {
+    const graph_t *graph = checker->graph;
+    map_t names = {0};
+    bitset_t seen;
     TRY(bitset_create(checker->scratch, graph->input_count, &seen));
     for (uint32_t i = 0; i < graph->input_count; i++) {
-        const graph_input *input = &graph->inputs[i];
-        const graph_value *value = NULL;
+        const graph_input_t *input = &graph->inputs[i];
+        const graph_value_t *value = NULL;
         TRY(at_part(checker, "input", input->name));
         if (input->value.index < graph->value_count) {
             value = graph_value_of(graph, input->value);
@@ -218,10 +218,10 @@ static insitu_status check_inputs(checker *checker) {
 
 /* ---- nodes ---- */
 
-static insitu_status check_graph(checker *outer, const graph *graph);
+static insitu_status check_graph(checker_t *outer, const graph_t *graph);
 
-static void check_use(const checker *checker, value_id value, const char *what) {
-    const graph *graph = checker->graph;
+static void check_use(const checker_t *checker, value_id_t value, const char *what) {
+    const graph_t *graph = checker->graph;
     if (value.index >= graph->value_count)
         fault(checker, "%s is no value", what);
     else if (!bitset_has(&checker->defined, value.index))
@@ -230,7 +230,7 @@ static void check_use(const checker *checker, value_id value, const char *what) 
         fault(checker, "%s '%%%s' is no tensor", what, graph->values[value.index].name);
 }
 
-static insitu_status check_arg(checker *checker, const graph_arg *arg, const char *name, uint32_t depth) {
+static insitu_status check_arg(checker_t *checker, const graph_arg_t *arg, const char *name, uint32_t depth) {
     if (depth >= MAX_NESTING) {
         fault(checker, "argument '%s' is nested too deeply", name);
         return INSITU_OK;
@@ -273,14 +273,14 @@ static insitu_status check_arg(checker *checker, const graph_arg *arg, const cha
     return INSITU_OK;
 }
 
-static void check_schema_item(const checker *checker, const schema_arg *wanted, const graph_arg *arg,
+static void check_schema_item(const checker_t *checker, const schema_arg_t *wanted, const graph_arg_t *arg,
                               uint32_t none_flag) {
     if (arg->kind == ARG_NONE ? wanted->flags & none_flag : arg_fits(checker->graph->symbols, wanted, arg)) return;
     fault(checker, "argument '%s' does not fit the schema's %s%s", wanted->name,
-          schema_type_name((schema_type)wanted->type), wanted->flags & SCHEMA_LIST ? "[]" : "");
+          schema_type_name((schema_type_t)wanted->type), wanted->flags & SCHEMA_LIST ? "[]" : "");
 }
 
-static void check_schema_arg(const checker *checker, const schema_arg *wanted, const graph_arg *arg) {
+static void check_schema_arg(const checker_t *checker, const schema_arg_t *wanted, const graph_arg_t *arg) {
     if (arg->kind == ARG_ABSENT) {
         if (wanted->default_kind == DEFAULT_NONE_GIVEN) fault(checker, "argument '%s' is missing", wanted->name);
     } else if (!(wanted->flags & SCHEMA_LIST))
@@ -292,7 +292,7 @@ static void check_schema_arg(const checker *checker, const schema_arg *wanted, c
         fault(checker, "argument '%s' is no list", wanted->name);
 }
 
-static insitu_status check_args(checker *checker, const graph_node *node) {
+static insitu_status check_args(checker_t *checker, const graph_node_t *node) {
     if (node->schema && node->arg_count != node->schema->arg_count) {
         fault(checker, "it has %u arguments, and its schema %u", node->arg_count, node->schema->arg_count);
         return INSITU_OK;
@@ -309,8 +309,8 @@ static insitu_status check_args(checker *checker, const graph_node *node) {
     return INSITU_OK;
 }
 
-static void check_results(checker *checker, node_id id, const graph_node *node) {
-    const graph *graph = checker->graph;
+static void check_results(checker_t *checker, node_id_t id, const graph_node_t *node) {
+    const graph_t *graph = checker->graph;
     bool any_number = !node->schema; /* lists of results are flattened */
     for (uint32_t i = 0; node->schema && i < node->schema->return_count; i++)
         if (node->schema->returns[i].flags & SCHEMA_LIST) any_number = true;
@@ -322,7 +322,7 @@ static void check_results(checker *checker, node_id id, const graph_node *node) 
             fault(checker, "result %u is no value", i);
             continue;
         }
-        const graph_value *value = &graph->values[index];
+        const graph_value_t *value = &graph->values[index];
         if (bitset_has(&checker->defined, index)) fault(checker, "result '%%%s' is defined already", value->name);
         if (value->producer.index != id.index || value->result != i)
             fault(checker, "result '%%%s' names another producer", value->name);
@@ -330,19 +330,19 @@ static void check_results(checker *checker, node_id id, const graph_node *node) 
     }
 }
 
-static insitu_status check_nodes(checker *checker) {
-    const graph *graph = checker->graph;
-    bitset seen;
+static insitu_status check_nodes(checker_t *checker) {
+    const graph_t *graph = checker->graph;
+    bitset_t seen;
     TRY(bitset_create(checker->scratch, graph->node_count, &seen));
     for (uint32_t i = 0; i < graph->order_count; i++) {
-        node_id id = graph->order[i];
+        node_id_t id = graph->order[i];
         checker->node = NULL;
         checker->part = "the order of nodes";
         if (id.index >= graph->node_count) {
             fault(checker, "node %u does not exist", id.index);
             continue;
         }
-        const graph_node *node = checker->node = graph_node_of(graph, id);
+        const graph_node_t *node = checker->node = graph_node_of(graph, id);
         if (bitset_has(&seen, id.index)) fault(checker, "it is in the order twice");
         bitset_add(&seen, id.index);
         TRY(check_args(checker, node));
@@ -355,13 +355,13 @@ static insitu_status check_nodes(checker *checker) {
 
 /* ---- outputs ---- */
 
-static void check_mutation(const checker *checker, const graph_output *output, bitset *mutated) {
-    const graph *graph = checker->graph;
+static void check_mutation(const checker_t *checker, const graph_output_t *output, bitset_t *mutated) {
+    const graph_t *graph = checker->graph;
     if (output->target >= graph->input_count) {
         fault(checker, "it mutates no input");
         return;
     }
-    const graph_input *input = &graph->inputs[output->target];
+    const graph_input_t *input = &graph->inputs[output->target];
     if (bitset_has(mutated, output->target)) fault(checker, "input '%s' is mutated twice", input->name);
     bitset_add(mutated, output->target);
     if (input->value.index >= graph->value_count || graph_value_of(graph, input->value)->kind != VALUE_TENSOR)
@@ -369,13 +369,13 @@ static void check_mutation(const checker *checker, const graph_output *output, b
     if (output->arg.kind != ARG_VALUE) fault(checker, "a mutation's value is no tensor");
 }
 
-static insitu_status check_outputs(checker *checker) {
-    const graph *graph = checker->graph;
-    bitset seen, mutated;
+static insitu_status check_outputs(checker_t *checker) {
+    const graph_t *graph = checker->graph;
+    bitset_t seen, mutated;
     TRY(bitset_create(checker->scratch, graph->output_count, &seen));
     TRY(bitset_create(checker->scratch, graph->input_count, &mutated));
     for (uint32_t i = 0; i < graph->output_count; i++) {
-        const graph_output *output = &graph->outputs[i];
+        const graph_output_t *output = &graph->outputs[i];
         checker->node = NULL;
         TRY(arena_printf(checker->scratch, &checker->part, "output %u", i));
         TRY(check_arg(checker, &output->arg, "value", 0));
@@ -395,8 +395,8 @@ static insitu_status check_outputs(checker *checker) {
     return INSITU_OK;
 }
 
-static insitu_status check_graph(checker *outer, const graph *graph) {
-    checker checker = *outer;
+static insitu_status check_graph(checker_t *outer, const graph_t *graph) {
+    checker_t checker = *outer;
     checker.graph = graph;
     checker.node = NULL;
     checker.part = "subgraph";
@@ -413,19 +413,19 @@ static insitu_status check_graph(checker *outer, const graph *graph) {
     return check_outputs(&checker);
 }
 
-static insitu_status check_all(checker *checker) {
+static insitu_status check_all(checker_t *checker) {
     TRY(check_symbols(checker));
     TRY(check_weights(checker));
     return check_graph(checker, checker->graph);
 }
 
-insitu_status graph_verify(const graph *graph, insitu_diag *diag) {
-    arena scratch;
-    text faults;
+insitu_status graph_verify(const graph_t *graph, insitu_diag *diag) {
+    arena_t scratch;
+    text_t faults;
     uint32_t fault_count = 0;
     arena_init(&scratch);
     text_init(&faults);
-    checker checker = {.graph = graph, .scratch = &scratch, .faults = &faults, .fault_count = &fault_count};
+    checker_t checker = {.graph = graph, .scratch = &scratch, .faults = &faults, .fault_count = &fault_count};
     insitu_status status = check_all(&checker);
     if (status == INSITU_OK) status = text_status(&faults, diag);
     if (status == INSITU_OK && fault_count)

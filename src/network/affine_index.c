@@ -6,10 +6,10 @@
 
 enum { MAX_DEPTH = 32 };
 
-static bool form_of(const network *network, tensor_id tensor, int depth, affine_index *out);
+static bool form_of(const network_t *network, tensor_id_t tensor, int depth, affine_index_t *out);
 
 /* Dimensions of size 1 have no second element. */
-static void drop_ones(const shape *shape, affine_index *form) {
+static void drop_ones(const shape_t *shape, affine_index_t *form) {
     for (uint32_t i = 0; i < shape->rank; i++) {
         if (!sym_is_one(shape->sizes[i])) continue;
         form->steps[i] = 0;
@@ -17,15 +17,15 @@ static void drop_ones(const shape *shape, affine_index *form) {
     }
 }
 
-static void unknown_form(const shape *shape, affine_index *out) {
-    *out = (affine_index){.varies = (1u << shape->rank) - 1, .is_unknown = true};
+static void unknown_form(const shape_t *shape, affine_index_t *out) {
+    *out = (affine_index_t){.varies = (1u << shape->rank) - 1, .is_unknown = true};
     drop_ones(shape, out);
 }
 
 /* A constant whose elements lie on a plane. */
-static bool form_of_constant(const network *network, const network_tensor *tensor, affine_index *out) {
-    const network_constant *constant = &network->constants[tensor->index];
-    const weight_record *record = constant->record == NONE ? NULL : &network->records[constant->record];
+static bool form_of_constant(const network_t *network, const network_tensor_t *tensor, affine_index_t *out) {
+    const network_constant_t *constant = &network->constants[tensor->index];
+    const weight_record_t *record = constant->record == NONE ? NULL : &network->records[constant->record];
     int64_t sizes[MAX_RANK], count = 1, offset, stride;
     if (!record || !record->data || !sym_constant(&network->symbols, constant->offset, &offset) || offset) return false;
     for (uint32_t i = tensor->shape.rank; i-- > 0;) {
@@ -54,8 +54,8 @@ static bool form_of_constant(const network *network, const network_tensor *tenso
 }
 
 /* Dimensions of size 1 come and go. */
-static bool form_of_reshape(const shape *from, const shape *to, affine_index *form) {
-    affine_index found = {.base = form->base, .is_unknown = form->is_unknown};
+static bool form_of_reshape(const shape_t *from, const shape_t *to, affine_index_t *form) {
+    affine_index_t found = {.base = form->base, .is_unknown = form->is_unknown};
     uint32_t at = 0;
     for (uint32_t i = 0; i < to->rank; i++) {
         if (sym_is_one(to->sizes[i])) continue;
@@ -70,9 +70,9 @@ static bool form_of_reshape(const shape *from, const shape *to, affine_index *fo
     return at == from->rank;
 }
 
-static bool form_of_sum(const network *network, const layer *layer, int depth, affine_index *out) {
-    affine_index other;
-    attr scalar = layer_attr(layer, ATTR_SCALAR);
+static bool form_of_sum(const network_t *network, const layer_t *layer, int depth, affine_index_t *out) {
+    affine_index_t other;
+    attr_t scalar = layer_attr(layer, ATTR_SCALAR);
     if (layer_attr(layer, ATTR_OP).op != OP_ADD || !form_of(network, layer->operands[0], depth, out)) return false;
     if (layer->operand_count == 1) {
         int64_t number;
@@ -88,21 +88,21 @@ static bool form_of_sum(const network *network, const layer *layer, int depth, a
     return checked_add(out->base, other.base, &out->base);
 }
 
-static bool is_index_dtype(dtype type) { return type == DTYPE_I64 || type == DTYPE_I32; }
+static bool is_index_dtype(dtype_t type) { return type == DTYPE_I64 || type == DTYPE_I32; }
 
-static bool form_of_layer(const network *network, const layer *layer, int depth, affine_index *out) {
+static bool form_of_layer(const network_t *network, const layer_t *layer, int depth, affine_index_t *out) {
     int64_t start, step;
     if (layer->kind == LAYER_IOTA) {
         if (!sym_constant(&network->symbols, layer_attr(layer, ATTR_START).value, &start) ||
             !sym_constant(&network->symbols, layer_attr(layer, ATTR_STEP).value, &step))
             return false;
-        *out = (affine_index){.base = start, .steps = {step}};
+        *out = (affine_index_t){.base = start, .steps = {step}};
         return true;
     }
     if (layer->kind == LAYER_BINARY) return form_of_sum(network, layer, depth, out);
     bool is_same = layer->kind == LAYER_EXPAND || layer->kind == LAYER_RESHAPE || layer->kind == LAYER_COPY;
     if (layer->kind == LAYER_CAST) { /* a narrower one may lose bits of a number that is not known */
-        const network_tensor *x = network_tensor_of(network, layer->operands[0]);
+        const network_tensor_t *x = network_tensor_of(network, layer->operands[0]);
         is_same = is_index_dtype(x->dtype) && layer_attr(layer, ATTR_DTYPE).dtype == DTYPE_I64;
     }
     if (!is_same || !form_of(network, layer->operands[0], depth, out)) return false;
@@ -111,10 +111,10 @@ static bool form_of_layer(const network *network, const layer *layer, int depth,
                            &network_tensor_of(network, layer->results[0])->shape, out);
 }
 
-static bool form_of(const network *network, tensor_id id, int depth, affine_index *out) {
-    const network_tensor *tensor = network_tensor_of(network, id);
+static bool form_of(const network_t *network, tensor_id_t id, int depth, affine_index_t *out) {
+    const network_tensor_t *tensor = network_tensor_of(network, id);
     bool is_known = false;
-    *out = (affine_index){0};
+    *out = (affine_index_t){0};
     if (depth >= MAX_DEPTH || !is_index_dtype(tensor->dtype)) return false;
     if (tensor->role == TENSOR_RESULT)
         is_known = form_of_layer(network, network_layer_of(network, tensor->producer), depth + 1, out);
@@ -126,8 +126,8 @@ static bool form_of(const network *network, tensor_id id, int depth, affine_inde
     return true;
 }
 
-affine_index network_affine_index(const network *network, tensor_id tensor) {
-    affine_index form;
+affine_index_t network_affine_index(const network_t *network, tensor_id_t tensor) {
+    affine_index_t form;
     if (!form_of(network, tensor, 0, &form)) unknown_form(&network_tensor_of(network, tensor)->shape, &form);
     return form;
 }

@@ -9,16 +9,16 @@ typedef enum op_domain {
     DOMAIN_SHIFT,   /* integers */
     DOMAIN_BOOL,
     DOMAIN_NUMBER /* all but bool */
-} op_domain;
+} op_domain_t;
 typedef struct op_rule {
-    op_kind op;
-    op_domain domain;
+    op_kind_t op;
+    op_domain_t domain;
     bool gives_bool;
-} op_rule;
+} op_rule_t;
 
 /* Operators that are not here take floats (UNARY) or anything (BINARY, COMPARE). */
-static op_rule rule_of(op_kind op) {
-    static const op_rule rules[] = {
+static op_rule_t rule_of(op_kind_t op) {
+    static const op_rule_t rules[] = {
         {OP_ABS, DOMAIN_NUMBER, false},         {OP_NEG, DOMAIN_NUMBER, false},
         {OP_SIGN, DOMAIN_ANY, false},           {OP_CEIL, DOMAIN_NUMBER, false},
         {OP_FLOOR, DOMAIN_NUMBER, false},       {OP_ROUND, DOMAIN_NUMBER, false},
@@ -38,11 +38,11 @@ static op_rule rule_of(op_kind op) {
     for (size_t i = 0; i < COUNT_OF(rules); i++) {
         if (rules[i].op == op) return rules[i];
     }
-    op_group group = op_group_of(op);
-    return (op_rule){op, group == OPS_UNARY ? DOMAIN_FLOAT : DOMAIN_ANY, group == OPS_COMPARE};
+    op_group_t group = op_group_of(op);
+    return (op_rule_t){op, group == OPS_UNARY ? DOMAIN_FLOAT : DOMAIN_ANY, group == OPS_COMPARE};
 }
 
-static bool domain_has(op_domain domain, dtype type) {
+static bool domain_has(op_domain_t domain, dtype_t type) {
     if (domain == DOMAIN_FLOAT) return !dtype_is_integral(type);
     if (domain == DOMAIN_INTEGER) return dtype_is_integral(type);
     if (domain == DOMAIN_SHIFT) return dtype_is_integral(type) && type != DTYPE_BOOL;
@@ -51,9 +51,9 @@ static bool domain_has(op_domain domain, dtype type) {
     return true;
 }
 
-static insitu_status infer_op(const infer_call *call, op_kind op) {
-    op_rule rule = rule_of(op);
-    dtype type = infer_operand(call, 0)->dtype;
+static insitu_status infer_op(const infer_call_t *call, op_kind_t op) {
+    op_rule_t rule = rule_of(op);
+    dtype_t type = infer_operand(call, 0)->dtype;
     if (!domain_has(rule.domain, type)) {
         return infer_fail(call, INSITU_ARG, "op %s does not take %s", op_name(op), dtype_name(type));
     }
@@ -62,7 +62,7 @@ static insitu_status infer_op(const infer_call *call, op_kind op) {
     return INSITU_OK;
 }
 
-static insitu_status infer_operand_shapes(const infer_call *call) {
+static insitu_status infer_operand_shapes(const infer_call_t *call) {
     for (uint32_t i = 1; i < call->operand_count; i++) {
         TRY(infer_same_shape(call, &infer_operand(call, 0)->shape, &infer_operand(call, i)->shape,
                              "size of an operand"));
@@ -70,18 +70,18 @@ static insitu_status infer_operand_shapes(const infer_call *call) {
     return INSITU_OK;
 }
 
-insitu_status infer_UNARY(const infer_call *call) {
-    op_kind op = infer_attr(call, ATTR_OP).op;
+insitu_status infer_UNARY(const infer_call_t *call) {
+    op_kind_t op = infer_attr(call, ATTR_OP).op;
     TRY(infer_op(call, op));
-    dtype type = call->results[0].dtype;
+    dtype_t type = call->results[0].dtype;
     if (op == OP_ABS && dtype_is_complex(type)) {
         call->results[0].dtype = type == DTYPE_C128 ? DTYPE_F64 : type == DTYPE_C64 ? DTYPE_F32 : DTYPE_F16;
     }
     return INSITU_OK;
 }
 
-insitu_status infer_BINARY(const infer_call *call) {
-    attr scalar = infer_attr(call, ATTR_SCALAR);
+insitu_status infer_BINARY(const infer_call_t *call) {
+    attr_t scalar = infer_attr(call, ATTR_SCALAR);
     bool has_scalar = scalar.kind == ATTR_KIND_SYM, scales = infer_attr(call, ATTR_OP).op == OP_ADD;
     if (call->operand_count == 1 ? !has_scalar : has_scalar && !scales) {
         return infer_fail(call, INSITU_ARG, "two operands, or one and a scalar, were expected");
@@ -91,7 +91,7 @@ insitu_status infer_BINARY(const infer_call *call) {
         TRY(infer_flag(call, ATTR_SCALAR_FIRST, &first));
     }
     if (has_scalar) {
-        dtype type = infer_operand(call, 0)->dtype;
+        dtype_t type = infer_operand(call, 0)->dtype;
         if (sym_kind_of(call->pool, scalar.value) == SYM_KIND_FLOAT && dtype_is_integral(type)) {
             return infer_fail(call, INSITU_ARG, "a float scalar for %s", dtype_name(type));
         }
@@ -101,7 +101,7 @@ insitu_status infer_BINARY(const infer_call *call) {
     return infer_op(call, infer_attr(call, ATTR_OP).op);
 }
 
-insitu_status infer_WHERE(const infer_call *call) {
+insitu_status infer_WHERE(const infer_call_t *call) {
     if (infer_operand(call, 0)->dtype != DTYPE_BOOL) return infer_fail(call, INSITU_ARG, "the condition must be bool");
     TRY(infer_same_dtypes(call, 1, 3));
     TRY(infer_operand_shapes(call));
@@ -110,13 +110,13 @@ insitu_status infer_WHERE(const infer_call *call) {
     return INSITU_OK;
 }
 
-insitu_status infer_CAST(const infer_call *call) {
+insitu_status infer_CAST(const infer_call_t *call) {
     infer_as_operand(call, 0);
     call->results[0].dtype = infer_attr(call, ATTR_DTYPE).dtype;
     return INSITU_OK;
 }
 
-insitu_status infer_COPY(const infer_call *call) {
+insitu_status infer_COPY(const infer_call_t *call) {
     infer_as_operand(call, 0);
     return INSITU_OK;
 }

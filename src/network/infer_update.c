@@ -1,23 +1,23 @@
 /* Inference of updates: the result is operand 0's type; the source must have exactly the sizes of what it replaces. */
 #include "network/network_int.h"
 
-static insitu_status infer_part_update(const infer_call *call,
-                                       insitu_status (*part_shape)(const infer_call *, shape *)) {
-    shape part;
+static insitu_status infer_part_update(const infer_call_t *call,
+                                       insitu_status (*part_shape)(const infer_call_t *, shape_t *)) {
+    shape_t part;
     TRY(infer_same_dtypes(call, 0, 2));
     TRY(part_shape(call, &part));
     infer_as_operand(call, 0);
     return infer_same_shape(call, &part, &infer_operand(call, 1)->shape, "size of the source");
 }
 
-insitu_status infer_SLICE_UPDATE(const infer_call *call) { return infer_part_update(call, infer_slice_shape); }
+insitu_status infer_SLICE_UPDATE(const infer_call_t *call) { return infer_part_update(call, infer_slice_shape); }
 
-insitu_status infer_DIAGONAL_UPDATE(const infer_call *call) { return infer_part_update(call, infer_diagonal_shape); }
+insitu_status infer_DIAGONAL_UPDATE(const infer_call_t *call) { return infer_part_update(call, infer_diagonal_shape); }
 
-insitu_status infer_AS_STRIDED_UPDATE(const infer_call *call) { return infer_part_update(call, infer_strided_shape); }
+insitu_status infer_AS_STRIDED_UPDATE(const infer_call_t *call) { return infer_part_update(call, infer_strided_shape); }
 
-insitu_status infer_INDEX_UPDATE(const infer_call *call) {
-    shape part;
+insitu_status infer_INDEX_UPDATE(const infer_call_t *call) {
+    shape_t part;
     bool accumulate;
     TRY(infer_same_dtypes(call, 0, 2));
     TRY(infer_flag(call, ATTR_ACCUMULATE, &accumulate));
@@ -26,13 +26,13 @@ insitu_status infer_INDEX_UPDATE(const infer_call *call) {
     return infer_same_shape(call, &part, &infer_operand(call, 1)->shape, "size of the source");
 }
 
-insitu_status infer_SCATTER_UPDATE(const infer_call *call) {
-    const shape *x = &infer_operand(call, 0)->shape, *source = &infer_operand(call, 1)->shape,
-                *index = &infer_operand(call, 2)->shape;
+insitu_status infer_SCATTER_UPDATE(const infer_call_t *call) {
+    const shape_t *x = &infer_operand(call, 0)->shape, *source = &infer_operand(call, 1)->shape,
+                  *index = &infer_operand(call, 2)->shape;
     uint32_t dim;
     TRY(infer_dim(call, ATTR_DIM, &dim));
     TRY(infer_same_dtypes(call, 0, 2));
-    dtype type = infer_operand(call, 2)->dtype;
+    dtype_t type = infer_operand(call, 2)->dtype;
     if (type != DTYPE_I64 && type != DTYPE_I32) return infer_fail(call, INSITU_ARG, "the index must be of i64 or i32");
     TRY(infer_rank(call, 1, x->rank));
     TRY(infer_rank(call, 2, x->rank));
@@ -44,8 +44,8 @@ insitu_status infer_SCATTER_UPDATE(const infer_call *call) {
     return INSITU_OK;
 }
 
-insitu_status infer_SHIFT_UPDATE(const infer_call *call) {
-    const shape *x = &infer_operand(call, 0)->shape, *source = &infer_operand(call, 1)->shape;
+insitu_status infer_SHIFT_UPDATE(const infer_call_t *call) {
+    const shape_t *x = &infer_operand(call, 0)->shape, *source = &infer_operand(call, 1)->shape;
     uint32_t dim;
     TRY(infer_dim(call, ATTR_DIM, &dim));
     TRY(infer_same_dtypes(call, 0, 2));
@@ -57,8 +57,8 @@ insitu_status infer_SHIFT_UPDATE(const infer_call *call) {
     return INSITU_OK;
 }
 
-insitu_status infer_MASK_UPDATE(const infer_call *call) {
-    const shape *x = &infer_operand(call, 0)->shape;
+insitu_status infer_MASK_UPDATE(const infer_call_t *call) {
+    const shape_t *x = &infer_operand(call, 0)->shape;
     TRY(infer_same_dtypes(call, 0, 2));
     if (infer_operand(call, 2)->dtype != DTYPE_BOOL) return infer_fail(call, INSITU_ARG, "the mask must be bool");
     TRY(infer_same_shape(call, x, &infer_operand(call, 1)->shape, "size of the source"));

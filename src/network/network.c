@@ -1,11 +1,11 @@
 /* The network's structure: tensors, layers and rows are added at the end of arrays in the network's arena. */
 #include "network/network_int.h"
 
-insitu_status network_create(network **out_network) {
+insitu_status network_create(network_t **out_network) {
     *out_network = NULL;
-    network *created = memory_alloc(sizeof(network));
+    network_t *created = memory_alloc(sizeof(network_t));
     if (!created) return INSITU_NOMEM;
-    *created = (network){0};
+    *created = (network_t){0};
     arena_init(&created->arena);
     insitu_status status = sym_pool_init(&created->symbols);
     if (status != INSITU_OK) {
@@ -16,7 +16,7 @@ insitu_status network_create(network **out_network) {
     return INSITU_OK;
 }
 
-void network_destroy(network *network) {
+void network_destroy(network_t *network) {
     if (!network) return;
     for (uint32_t i = 0; i < network->region_count; i++) network_destroy(network->regions[i]);
     sym_pool_release(&network->symbols);
@@ -26,7 +26,7 @@ void network_destroy(network *network) {
 
 /* A free name: name itself, or with the first free of a few suffixes, else one with the count of tensors, so that many
  * tensors of one name don't take quadratic time. */
-static insitu_status unique_name(network *network, const char *name, const char **out_name) {
+static insitu_status unique_name(network_t *network, const char *name, const char **out_name) {
     if (map_find(&network->names, name) == NONE) return arena_string(&network->arena, name, strlen(name), out_name);
     for (uint32_t suffix = 1; suffix != 0; suffix++) {
         if (suffix == 16) suffix = network->tensor_count + 16;
@@ -39,25 +39,25 @@ static insitu_status unique_name(network *network, const char *name, const char 
     return INSITU_NOMEM;
 }
 
-insitu_status network_add_tensor(network *network, const char *name, tensor_role role, dtype type, const shape *shape,
-                                 uint32_t index, tensor_id *out_tensor) {
+insitu_status network_add_tensor(network_t *network, const char *name, tensor_role_t role, dtype_t type,
+                                 const shape_t *shape, uint32_t index, tensor_id_t *out_tensor) {
     *out_tensor = NO_TENSOR;
     if (network->tensor_count >= MAX_VALUES) return INSITU_NOMEM;
     TRY(arena_grow(&network->arena, &network->tensors, &network->tensor_capacity, (size_t)network->tensor_count + 1,
-                   sizeof(network_tensor)));
+                   sizeof(network_tensor_t)));
     const char *unique;
     TRY(unique_name(network, name, &unique));
     TRY(map_set(&network->names, &network->arena, unique, network->tensor_count));
-    network->tensors[network->tensor_count] = (network_tensor){
+    network->tensors[network->tensor_count] = (network_tensor_t){
         .name = unique, .role = role, .dtype = type, .shape = *shape, .producer = NO_LAYER, .index = index};
-    *out_tensor = (tensor_id){network->tensor_count++};
+    *out_tensor = (tensor_id_t){network->tensor_count++};
     return INSITU_OK;
 }
 
-insitu_status network_check_bytes(const network *network, const char *what, dtype type, const shape *shape,
+insitu_status network_check_bytes(const network_t *network, const char *what, dtype_t type, const shape_t *shape,
                                   insitu_diag *diag) {
     if (shape_fits(&network->symbols, shape, type)) return INSITU_OK;
-    text sizes;
+    text_t sizes;
     text_init(&sizes);
     shape_print(&network->symbols, shape, &sizes);
     insitu_status status = text_status(&sizes, diag);
@@ -68,12 +68,12 @@ insitu_status network_check_bytes(const network *network, const char *what, dtyp
     return status;
 }
 
-network_mark network_mark_end(const network *network) {
-    return (network_mark){network->tensor_count, network->layer_count, network->order_count, network->assert_count,
-                          network->identity};
+network_mark_t network_mark_end(const network_t *network) {
+    return (network_mark_t){network->tensor_count, network->layer_count, network->order_count, network->assert_count,
+                            network->identity};
 }
 
-void network_undo(network *network, network_mark mark) {
+void network_undo(network_t *network, network_mark_t mark) {
     bool is_named = network->tensor_count > mark.tensors;
     network->tensor_count = mark.tensors;
     network->layer_count = mark.layers;
@@ -87,8 +87,8 @@ void network_undo(network *network, network_mark mark) {
         if (map_set(&network->names, &network->arena, network->tensors[i].name, i) != INSITU_OK) return;
 }
 
-insitu_status network_swap_name(network *network, tensor_id tensor, const char *name) {
-    network_tensor *renamed = &network->tensors[tensor.index];
+insitu_status network_swap_name(network_t *network, tensor_id_t tensor, const char *name) {
+    network_tensor_t *renamed = &network->tensors[tensor.index];
     uint32_t holder = map_find(&network->names, name);
     if (holder == tensor.index) return INSITU_OK;
     const char *taken = renamed->name;
@@ -103,91 +103,91 @@ insitu_status network_swap_name(network *network, tensor_id tensor, const char *
     return map_set(&network->names, &network->arena, taken, holder);
 }
 
-insitu_status network_add_input(network *network, network_input **out) {
+insitu_status network_add_input(network_t *network, network_input_t **out) {
     *out = NULL;
     TRY(arena_grow(&network->arena, &network->inputs, &network->input_capacity, (size_t)network->input_count + 1,
-                   sizeof(network_input)));
+                   sizeof(network_input_t)));
     *out = &network->inputs[network->input_count++];
-    **out = (network_input){.name = "", .tensor = NO_TENSOR};
+    **out = (network_input_t){.name = "", .tensor = NO_TENSOR};
     return INSITU_OK;
 }
 
-insitu_status network_add_state(network *network, network_state **out) {
+insitu_status network_add_state(network_t *network, network_state_t **out) {
     *out = NULL;
     TRY(arena_grow(&network->arena, &network->states, &network->state_capacity, (size_t)network->state_count + 1,
-                   sizeof(network_state)));
+                   sizeof(network_state_t)));
     *out = &network->states[network->state_count++];
-    **out = (network_state){.name = "", .tensor = NO_TENSOR, .record = NONE, .next = NO_TENSOR};
+    **out = (network_state_t){.name = "", .tensor = NO_TENSOR, .record = NONE, .next = NO_TENSOR};
     return INSITU_OK;
 }
 
-insitu_status network_add_constant(network *network, network_constant **out) {
+insitu_status network_add_constant(network_t *network, network_constant_t **out) {
     *out = NULL;
     TRY(arena_grow(&network->arena, &network->constants, &network->constant_capacity,
-                   (size_t)network->constant_count + 1, sizeof(network_constant)));
+                   (size_t)network->constant_count + 1, sizeof(network_constant_t)));
     *out = &network->constants[network->constant_count++];
-    **out = (network_constant){.tensor = NO_TENSOR, .record = NONE};
+    **out = (network_constant_t){.tensor = NO_TENSOR, .record = NONE};
     return INSITU_OK;
 }
 
-insitu_status network_add_buffer(network *network, network_buffer **out) {
+insitu_status network_add_buffer(network_t *network, network_buffer_t **out) {
     *out = NULL;
     TRY(arena_grow(&network->arena, &network->buffers, &network->buffer_capacity, (size_t)network->buffer_count + 1,
-                   sizeof(network_buffer)));
+                   sizeof(network_buffer_t)));
     *out = &network->buffers[network->buffer_count++];
-    **out = (network_buffer){.name = "", .record = NONE};
+    **out = (network_buffer_t){.name = "", .record = NONE};
     return INSITU_OK;
 }
 
-insitu_status network_add_mutation(network *network, network_mutation **out) {
+insitu_status network_add_mutation(network_t *network, network_mutation_t **out) {
     *out = NULL;
     TRY(arena_grow(&network->arena, &network->mutations, &network->mutation_capacity,
-                   (size_t)network->mutation_count + 1, sizeof(network_mutation)));
+                   (size_t)network->mutation_count + 1, sizeof(network_mutation_t)));
     *out = &network->mutations[network->mutation_count++];
-    **out = (network_mutation){.input = NONE, .next = NO_TENSOR};
+    **out = (network_mutation_t){.input = NONE, .next = NO_TENSOR};
     return INSITU_OK;
 }
 
-insitu_status network_add_output(network *network, network_output **out) {
+insitu_status network_add_output(network_t *network, network_output_t **out) {
     *out = NULL;
     TRY(arena_grow(&network->arena, &network->outputs, &network->output_capacity, (size_t)network->output_count + 1,
-                   sizeof(network_output)));
+                   sizeof(network_output_t)));
     *out = &network->outputs[network->output_count++];
-    **out = (network_output){.name = "", .kind = OUTPUT_NONE, .tensor = NO_TENSOR};
+    **out = (network_output_t){.name = "", .kind = OUTPUT_NONE, .tensor = NO_TENSOR};
     return INSITU_OK;
 }
 
-insitu_status network_add_assert(network *network, sym_assert **out) {
+insitu_status network_add_assert(network_t *network, sym_assert_t **out) {
     *out = NULL;
     TRY(arena_grow(&network->arena, &network->asserts, &network->assert_capacity, (size_t)network->assert_count + 1,
-                   sizeof(sym_assert)));
+                   sizeof(sym_assert_t)));
     *out = &network->asserts[network->assert_count++];
-    **out = (sym_assert){.message = "", .source = ""};
+    **out = (sym_assert_t){.message = "", .source = ""};
     return INSITU_OK;
 }
 
-insitu_status network_add_record(network *network, weight_record **out) {
+insitu_status network_add_record(network_t *network, weight_record_t **out) {
     *out = NULL;
     TRY(arena_grow(&network->arena, &network->records, &network->record_capacity, (size_t)network->record_count + 1,
-                   sizeof(weight_record)));
+                   sizeof(weight_record_t)));
     *out = &network->records[network->record_count++];
-    **out = (weight_record){.name = ""};
+    **out = (weight_record_t){.name = ""};
     return INSITU_OK;
 }
 
-insitu_status network_require_bounds(network *network, sym condition, const char *message, const char *source) {
+insitu_status network_require_bounds(network_t *network, sym_t condition, const char *message, const char *source) {
     uint32_t before = network->assert_count;
     TRY(network_require(network, condition, message, source));
     if (network->assert_count > before) network->asserts[before].is_bounds = true;
     return INSITU_OK;
 }
 
-insitu_status network_require(network *network, sym condition, const char *message, const char *source) {
+insitu_status network_require(network_t *network, sym_t condition, const char *message, const char *source) {
     if (sym_truth(&network->symbols, condition) == TRUTH_TRUE) return INSITU_OK;
     for (uint32_t i = 0; i < network->assert_count; i++) {
         if (sym_same(network->asserts[i].condition, condition)) return INSITU_OK;
     }
-    sym_assert *row;
+    sym_assert_t *row;
     TRY(network_add_assert(network, &row));
     row->condition = condition;
     TRY(arena_string(&network->arena, message, strlen(message), &row->message));
@@ -195,56 +195,56 @@ insitu_status network_require(network *network, sym condition, const char *messa
 }
 
 /* Attributes with their lists copied. */
-insitu_status network_copy_attrs(network *network, const layer_draft *draft, attr **out_attrs) {
-    const attr *attrs = draft->attrs;
+insitu_status network_copy_attrs(network_t *network, const layer_draft_t *draft, attr_t **out_attrs) {
+    const attr_t *attrs = draft->attrs;
     uint32_t count = layer_info_of(draft->kind)->attr_count;
-    TRY(arena_array(&network->arena, count, sizeof(attr), out_attrs));
+    TRY(arena_array(&network->arena, count, sizeof(attr_t), out_attrs));
     for (uint32_t i = 0; i < count; i++) {
         (*out_attrs)[i] = attrs[i];
         if (attrs[i].kind != ATTR_KIND_SYMS) continue;
         (*out_attrs)[i].list.items = NULL;
         if (attrs[i].list.count == 0) continue;
-        TRY(arena_copy(&network->arena, attrs[i].list.items, attrs[i].list.count * sizeof(sym),
+        TRY(arena_copy(&network->arena, attrs[i].list.items, attrs[i].list.count * sizeof(sym_t),
                        &(*out_attrs)[i].list.items));
     }
     return INSITU_OK;
 }
 
-insitu_status network_add_layer(network *network, const layer_draft *draft, const tensor_id *operands,
-                                uint32_t operand_count, const char *name, const char *source, tensor_id *out_results,
+insitu_status network_add_layer(network_t *network, const layer_draft_t *draft, const tensor_id_t *operands,
+                                uint32_t operand_count, const char *name, const char *source, tensor_id_t *out_results,
                                 insitu_diag *diag) {
-    const layer_info *info = layer_info_of(draft->kind);
+    const layer_info_t *info = layer_info_of(draft->kind);
     const uint32_t count = layer_result_count(network, draft->kind, draft->attrs);
     for (uint32_t i = 0; i < count && i < MAX_RESULTS; i++) out_results[i] = NO_TENSOR;
     if (network->layer_count >= MAX_NODES) FAIL(diag, INSITU_UNSUPPORTED, "the network has over %d layers", MAX_NODES);
-    inferred types[MAX_RESULTS];
+    inferred_t types[MAX_RESULTS];
     TRY(network_infer(network, draft->kind, operands, operand_count, draft->attrs, types, diag));
     if (!name[0]) name = info->name;
-    layer added = {.kind = draft->kind, .operand_count = operand_count, .result_count = count};
+    layer_t added = {.kind = draft->kind, .operand_count = operand_count, .result_count = count};
     TRY(network_copy_attrs(network, draft, &added.attrs));
     TRY(arena_string(&network->arena, name, strlen(name), &added.name));
     TRY(arena_string(&network->arena, source, strlen(source), &added.source));
     if (operand_count) {
-        TRY(arena_copy(&network->arena, operands, operand_count * sizeof(tensor_id), &added.operands));
+        TRY(arena_copy(&network->arena, operands, operand_count * sizeof(tensor_id_t), &added.operands));
     }
-    layer_id id = {network->layer_count};
+    layer_id_t id = {network->layer_count};
     for (uint32_t i = 0; i < count; i++) {
         TRY(network_add_tensor(network, name, TENSOR_RESULT, types[i].dtype, &types[i].shape, i, &out_results[i]));
         network->tensors[out_results[i].index].producer = id;
     }
     if (count) {
-        TRY(arena_copy(&network->arena, out_results, count * sizeof(tensor_id), &added.results));
+        TRY(arena_copy(&network->arena, out_results, count * sizeof(tensor_id_t), &added.results));
     }
     TRY(arena_grow(&network->arena, &network->layers, &network->layer_capacity, (size_t)network->layer_count + 1,
-                   sizeof(layer)));
+                   sizeof(layer_t)));
     TRY(arena_grow(&network->arena, &network->order, &network->order_capacity, (size_t)network->order_count + 1,
-                   sizeof(layer_id)));
+                   sizeof(layer_id_t)));
     network->layers[network->layer_count++] = added;
     network->order[network->order_count++] = id;
     return INSITU_OK;
 }
 
-int64_t network_index_at(const uint8_t *data, dtype type, int64_t index) {
+int64_t network_index_at(const uint8_t *data, dtype_t type, int64_t index) {
     int64_t wide;
     int32_t narrow;
     if (type == DTYPE_I64) {
@@ -255,13 +255,13 @@ int64_t network_index_at(const uint8_t *data, dtype type, int64_t index) {
     return narrow;
 }
 
-attr layer_attr(const layer *layer, attr_id id) {
+attr_t layer_attr(const layer_t *layer, attr_id_t id) {
     uint32_t index = layer_attr_index(layer->kind, id);
-    return index == NONE ? (attr){.kind = ATTR_KIND_NONE} : layer->attrs[index];
+    return index == NONE ? (attr_t){.kind = ATTR_KIND_NONE} : layer->attrs[index];
 }
 
-int64_t layer_attr_int(const network *network, const layer *layer, attr_id id) {
-    attr value = layer_attr(layer, id);
+int64_t layer_attr_int(const network_t *network, const layer_t *layer, attr_id_t id) {
+    attr_t value = layer_attr(layer, id);
     int64_t number = 0;
     if (value.kind == ATTR_KIND_SYM) (void)sym_constant(&network->symbols, value.value, &number);
     return number;

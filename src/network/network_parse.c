@@ -3,20 +3,20 @@
 #include "network/network_int.h"
 
 typedef struct parser {
-    network *network;
+    network_t *network;
     const char *at;       /* next character of the line's end at most */
     uint32_t line, depth; /* depth: of regions */
     insitu_diag *diag;
-} parser;
+} parser_t;
 
-static insitu_status expected(const parser *p, const char *what) {
+static insitu_status expected(const parser_t *p, const char *what) {
     FAIL(p->diag, INSITU_FORMAT, "network text, line %u: %s was expected at '%.*s'", p->line, what,
          (int)strcspn(p->at, "\n"), p->at);
 }
 
-static void skip_blanks(parser *p) { p->at += strspn(p->at, " \t\r"); }
+static void skip_blanks(parser_t *p) { p->at += strspn(p->at, " \t\r"); }
 
-static bool take(parser *p, const char *word) {
+static bool take(parser_t *p, const char *word) {
     skip_blanks(p);
     size_t size = strlen(word);
     if (strncmp(p->at, word, size) != 0) return false;
@@ -24,7 +24,7 @@ static bool take(parser *p, const char *word) {
     return true;
 }
 
-static insitu_status need(parser *p, const char *word) {
+static insitu_status need(parser_t *p, const char *word) {
     if (!take(p, word)) return expected(p, word);
     return INSITU_OK;
 }
@@ -32,7 +32,7 @@ static insitu_status need(parser *p, const char *word) {
 static const char plain_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
 
 /* The longest run of name characters, copied. */
-static insitu_status parse_word(parser *p, const char **out_word) {
+static insitu_status parse_word(parser_t *p, const char **out_word) {
     skip_blanks(p);
     size_t size = strspn(p->at, plain_characters);
     *out_word = "";
@@ -48,7 +48,7 @@ static int hex_digit(char c) {
     return -1;
 }
 
-static insitu_status parse_string(parser *p, const char **out_string) {
+static insitu_status parse_string(parser_t *p, const char **out_string) {
     *out_string = "";
     TRY(need(p, "\""));
     size_t limit = strcspn(p->at, "\n"), size = 0;
@@ -73,22 +73,22 @@ static insitu_status parse_string(parser *p, const char **out_string) {
     return INSITU_OK;
 }
 
-static insitu_status parse_name(parser *p, const char **out_name) {
+static insitu_status parse_name(parser_t *p, const char **out_name) {
     TRY(need(p, "%"));
     return *p->at == '"' ? parse_string(p, out_name) : parse_word(p, out_name);
 }
 
-static insitu_status parse_tensor(parser *p, tensor_id *out_tensor) {
+static insitu_status parse_tensor(parser_t *p, tensor_id_t *out_tensor) {
     const char *name;
     *out_tensor = NO_TENSOR;
     TRY(parse_name(p, &name));
     uint32_t index = map_find(&p->network->names, name);
     if (index == NONE) FAIL(p->diag, INSITU_FORMAT, "network text, line %u: %%%s is not defined", p->line, name);
-    *out_tensor = (tensor_id){index};
+    *out_tensor = (tensor_id_t){index};
     return INSITU_OK;
 }
 
-static insitu_status parse_number(parser *p, int64_t *out) {
+static insitu_status parse_number(parser_t *p, int64_t *out) {
     skip_blanks(p);
     char *end;
     *out = strtoll(p->at, &end, 10);
@@ -97,12 +97,12 @@ static insitu_status parse_number(parser *p, int64_t *out) {
     return INSITU_OK;
 }
 
-static insitu_status parse_sym(parser *p, sym *out) {
+static insitu_status parse_sym(parser_t *p, sym_t *out) {
     skip_blanks(p);
     return sym_parse(&p->network->symbols, &p->at, out, p->diag);
 }
 
-static insitu_status parse_dtype(parser *p, dtype *out) {
+static insitu_status parse_dtype(parser_t *p, dtype_t *out) {
     const char *word;
     TRY(parse_word(p, &word));
     if (!dtype_parse(word, out)) return expected(p, "a dtype");
@@ -110,15 +110,15 @@ static insitu_status parse_dtype(parser *p, dtype *out) {
 }
 
 /* symbol s77: int in 2..1024 */
-static insitu_status parse_symbol(parser *p) {
+static insitu_status parse_symbol(parser_t *p) {
     const char *name, *kind;
     int64_t min = INT64_MIN, max = INT64_MAX;
     TRY(parse_word(p, &name));
     TRY(need(p, ":"));
     TRY(parse_word(p, &kind));
-    sym_kind number = strcmp(kind, "float") == 0  ? SYM_KIND_FLOAT
-                      : strcmp(kind, "bool") == 0 ? SYM_KIND_BOOL
-                                                  : SYM_KIND_INT;
+    sym_kind_t number = strcmp(kind, "float") == 0  ? SYM_KIND_FLOAT
+                        : strcmp(kind, "bool") == 0 ? SYM_KIND_BOOL
+                                                    : SYM_KIND_INT;
     if (take(p, "in")) {
         if (!take(p, "..")) {
             TRY(parse_number(p, &min));
@@ -135,7 +135,7 @@ static insitu_status parse_symbol(parser *p) {
 }
 
 /* identity 00c0ffee00c0ffee */
-static insitu_status parse_identity(parser *p) {
+static insitu_status parse_identity(parser_t *p) {
     enum { DIGITS = 16 };
     uint64_t identity = 0;
     skip_blanks(p);
@@ -150,8 +150,8 @@ static insitu_status parse_identity(parser *p) {
 }
 
 /* record "w": f32, 64 bytes */
-static insitu_status parse_record(parser *p) {
-    weight_record *record;
+static insitu_status parse_record(parser_t *p) {
+    weight_record_t *record;
     int64_t size;
     TRY(network_add_record(p->network, &record));
     TRY(parse_string(p, &record->name));
@@ -165,10 +165,10 @@ static insitu_status parse_record(parser *p) {
 }
 
 /* %x: f32[2,3]{3,1}+0 */
-static insitu_status parse_view(parser *p, tensor_role role, uint32_t index, tensor_id *out_tensor, sym *out_strides,
-                                sym *out_offset) {
+static insitu_status parse_view(parser_t *p, tensor_role_t role, uint32_t index, tensor_id_t *out_tensor,
+                                sym_t *out_strides, sym_t *out_offset) {
     const char *name;
-    tensor_type type;
+    tensor_type_t type;
     TRY(parse_name(p, &name));
     if (map_find(&p->network->names, name) != NONE) return expected(p, "a new name");
     TRY(need(p, ":"));
@@ -181,9 +181,9 @@ static insitu_status parse_view(parser *p, tensor_role role, uint32_t index, ten
     return INSITU_OK;
 }
 
-static insitu_status parse_input(parser *p) {
-    network_input *input;
-    sym offset;
+static insitu_status parse_input(parser_t *p) {
+    network_input_t *input;
+    sym_t offset;
     TRY(network_add_input(p->network, &input));
     TRY(parse_string(p, &input->name));
     TRY(need(p, "="));
@@ -200,7 +200,7 @@ static insitu_status parse_input(parser *p) {
     return parse_view(p, TENSOR_INPUT, p->network->input_count - 1, &input->tensor, input->strides, &offset);
 }
 
-static insitu_status parse_of_record(parser *p, uint32_t *out_record) {
+static insitu_status parse_of_record(parser_t *p, uint32_t *out_record) {
     int64_t record;
     *out_record = NONE;
     TRY(need(p, "of"));
@@ -212,8 +212,8 @@ static insitu_status parse_of_record(parser *p, uint32_t *out_record) {
     return INSITU_OK;
 }
 
-static insitu_status parse_state(parser *p) {
-    network_state *state;
+static insitu_status parse_state(parser_t *p) {
+    network_state_t *state;
     TRY(network_add_state(p->network, &state));
     TRY(parse_string(p, &state->name));
     TRY(need(p, "="));
@@ -221,8 +221,8 @@ static insitu_status parse_state(parser *p) {
     return parse_of_record(p, &state->record);
 }
 
-static insitu_status parse_constant(parser *p) {
-    network_constant *constant;
+static insitu_status parse_constant(parser_t *p) {
+    network_constant_t *constant;
     TRY(network_add_constant(p->network, &constant));
     TRY(parse_view(p, TENSOR_CONSTANT, p->network->constant_count - 1, &constant->tensor, constant->strides,
                    &constant->offset));
@@ -230,8 +230,8 @@ static insitu_status parse_constant(parser *p) {
 }
 
 /* buffer "scale": f32[4]{2}+1 of record 0 */
-static insitu_status parse_buffer(parser *p) {
-    network_buffer *buffer;
+static insitu_status parse_buffer(parser_t *p) {
+    network_buffer_t *buffer;
     TRY(network_add_buffer(p->network, &buffer));
     TRY(parse_string(p, &buffer->name));
     TRY(need(p, ":"));
@@ -240,8 +240,8 @@ static insitu_status parse_buffer(parser *p) {
     return parse_of_record(p, &buffer->record);
 }
 
-static insitu_status parse_assert(parser *p) {
-    sym_assert *row;
+static insitu_status parse_assert(parser_t *p) {
+    sym_assert_t *row;
     TRY(network_add_assert(p->network, &row));
     TRY(parse_sym(p, &row->condition));
     TRY(need(p, ","));
@@ -252,7 +252,7 @@ static insitu_status parse_assert(parser *p) {
     return row->is_bounds ? need(p, "bounds") : INSITU_OK;
 }
 
-static insitu_status parse_next(parser *p) {
+static insitu_status parse_next(parser_t *p) {
     const char *name;
     TRY(parse_string(p, &name));
     TRY(need(p, "="));
@@ -262,9 +262,9 @@ static insitu_status parse_next(parser *p) {
     return expected(p, "a state's name");
 }
 
-static insitu_status parse_mutation(parser *p) {
+static insitu_status parse_mutation(parser_t *p) {
     const char *name;
-    network_mutation *mutation;
+    network_mutation_t *mutation;
     TRY(parse_string(p, &name));
     TRY(need(p, "="));
     TRY(network_add_mutation(p->network, &mutation));
@@ -276,8 +276,8 @@ static insitu_status parse_mutation(parser *p) {
     return expected(p, "an input's name");
 }
 
-static insitu_status parse_output(parser *p) {
-    network_output *output;
+static insitu_status parse_output(parser_t *p) {
+    network_output_t *output;
     TRY(network_add_output(p->network, &output));
     TRY(parse_string(p, &output->name));
     TRY(need(p, "="));
@@ -290,7 +290,7 @@ static insitu_status parse_output(parser *p) {
     return parse_tensor(p, &output->tensor);
 }
 
-static insitu_status parse_attr(parser *p, layer_kind kind, attr_id id, attr *out) {
+static insitu_status parse_attr(parser_t *p, layer_kind_t kind, attr_id_t id, attr_t *out) {
     out->kind = attr_kind_of(id);
     if (out->kind == ATTR_KIND_SYM) return parse_sym(p, &out->value);
     if (out->kind == ATTR_KIND_DTYPE) return parse_dtype(p, &out->dtype);
@@ -300,8 +300,8 @@ static insitu_status parse_attr(parser *p, layer_kind kind, attr_id id, attr *ou
         if (!layer_parse_op(kind, word, &out->op)) return expected(p, "an op of the layer");
         return INSITU_OK;
     }
-    sym *items;
-    TRY(arena_array(&p->network->arena, MAX_RANK, sizeof(sym), &items));
+    sym_t *items;
+    TRY(arena_array(&p->network->arena, MAX_RANK, sizeof(sym_t), &items));
     out->list.items = items;
     out->list.count = 0;
     TRY(need(p, "["));
@@ -313,9 +313,9 @@ static insitu_status parse_attr(parser *p, layer_kind kind, attr_id id, attr *ou
     return need(p, "]");
 }
 
-static insitu_status parse_attrs(parser *p, layer_kind kind, attr *attrs) {
-    const layer_info *info = layer_info_of(kind);
-    for (uint32_t i = 0; i < info->attr_count; i++) attrs[i] = (attr){.kind = ATTR_KIND_NONE};
+static insitu_status parse_attrs(parser_t *p, layer_kind_t kind, attr_t *attrs) {
+    const layer_info_t *info = layer_info_of(kind);
+    for (uint32_t i = 0; i < info->attr_count; i++) attrs[i] = (attr_t){.kind = ATTR_KIND_NONE};
     if (!take(p, "{")) return INSITU_OK;
     do {
         const char *word;
@@ -330,48 +330,48 @@ static insitu_status parse_attrs(parser *p, layer_kind kind, attr *attrs) {
 }
 
 /* "%a: f32[2], %b: i64[2] =" before a layer */
-static insitu_status parse_results(parser *p, const char *names[MAX_RESULTS], inferred types[MAX_RESULTS],
+static insitu_status parse_results(parser_t *p, const char *names[MAX_RESULTS], inferred_t types[MAX_RESULTS],
                                    uint32_t *out_count) {
     *out_count = 0;
     skip_blanks(p);
     if (*p->at != '%') return INSITU_OK;
     do {
-        tensor_type type;
+        tensor_type_t type;
         if (*out_count == MAX_RESULTS) return expected(p, "fewer results");
         TRY(parse_name(p, &names[*out_count]));
         if (map_find(&p->network->names, names[*out_count]) != NONE) return expected(p, "a new name");
         TRY(need(p, ":"));
         skip_blanks(p);
         TRY(type_parse(&p->network->symbols, &p->at, &type, p->diag));
-        types[(*out_count)++] = (inferred){type.dtype, type.shape};
+        types[(*out_count)++] = (inferred_t){type.dtype, type.shape};
     } while (take(p, ","));
     return need(p, "=");
 }
 
-static insitu_status parse_operands(parser *p, tensor_id **out_operands, uint32_t *out_count) {
+static insitu_status parse_operands(parser_t *p, tensor_id_t **out_operands, uint32_t *out_count) {
     uint32_t capacity = 0;
     *out_operands = NULL;
     *out_count = 0;
     TRY(need(p, "("));
     if (take(p, ")")) return INSITU_OK;
     do {
-        TRY(arena_grow(&p->network->arena, out_operands, &capacity, (size_t)*out_count + 1, sizeof(tensor_id)));
+        TRY(arena_grow(&p->network->arena, out_operands, &capacity, (size_t)*out_count + 1, sizeof(tensor_id_t)));
         TRY(parse_tensor(p, &(*out_operands)[(*out_count)++]));
     } while (take(p, ","));
     return need(p, ")");
 }
 
-static insitu_status parse_layer(parser *p) {
+static insitu_status parse_layer(parser_t *p) {
     const char *names[MAX_RESULTS] = {""}, *kind_name, *layer_name = "";
-    inferred types[MAX_RESULTS];
-    tensor_id *operands, results[MAX_RESULTS];
+    inferred_t types[MAX_RESULTS];
+    tensor_id_t *operands, results[MAX_RESULTS];
     uint32_t operand_count, result_count;
-    layer_kind kind;
+    layer_kind_t kind;
     TRY(parse_results(p, names, types, &result_count));
     TRY(parse_word(p, &kind_name));
     if (!layer_parse_kind(kind_name, &kind)) return expected(p, "a layer kind");
     TRY(parse_operands(p, &operands, &operand_count));
-    layer_draft draft = draft_of(kind);
+    layer_draft_t draft = draft_of(kind);
     TRY(parse_attrs(p, kind, draft.attrs));
     if (take(p, "@")) TRY(parse_string(p, &layer_name));
     const char *source = "";
@@ -384,11 +384,11 @@ static insitu_status parse_layer(parser *p) {
     if (result_count != layer_result_count(p->network, kind, draft.attrs))
         return expected(p, "as many results as the layer has");
     TRY(network_add_layer(p->network, &draft, operands, operand_count, names[0], source, results, p->diag));
-    layer *added = network_layer_of(p->network, (layer_id){p->network->layer_count - 1});
+    layer_t *added = network_layer_of(p->network, (layer_id_t){p->network->layer_count - 1});
     if (layer_name[0] || !result_count) added->name = layer_name;
     for (uint32_t i = 0; i < result_count; i++) {
         TRY(network_swap_name(p->network, results[i], names[i]));
-        const network_tensor *result = network_tensor_of(p->network, results[i]);
+        const network_tensor_t *result = network_tensor_of(p->network, results[i]);
         if (result->dtype != types[i].dtype || !shape_same(&result->shape, &types[i].shape)) {
             FAIL(p->diag, INSITU_FORMAT, "network text, line %u: %%%s does not have the type that its layer gives",
                  p->line, names[i]);
@@ -397,10 +397,10 @@ static insitu_status parse_layer(parser *p) {
     return INSITU_OK;
 }
 
-static insitu_status parse_line(parser *p);
+static insitu_status parse_line(parser_t *p);
 
 /* The end of a line, and its comment. */
-static insitu_status finish_line(parser *p) {
+static insitu_status finish_line(parser_t *p) {
     skip_blanks(p);
     if (*p->at == '#') p->at += strcspn(p->at, "\n");
     if (*p->at && *p->at != '\n') return expected(p, "the end of the line");
@@ -409,7 +409,7 @@ static insitu_status finish_line(parser *p) {
     return INSITU_OK;
 }
 
-static bool is_blank(parser *p) {
+static bool is_blank(parser_t *p) {
     skip_blanks(p);
     return !*p->at || *p->at == '\n' || *p->at == '#';
 }
@@ -417,8 +417,8 @@ static bool is_blank(parser *p) {
 /* region {
  *   lines of its network
  * } */
-static insitu_status parse_region(parser *p) {
-    network *outer = p->network;
+static insitu_status parse_region(parser_t *p) {
+    network_t *outer = p->network;
     bool is_closed = false;
     TRY(need(p, "{"));
     if (p->depth == MAX_REGION_DEPTH) return expected(p, "less nesting");
@@ -436,10 +436,10 @@ static insitu_status parse_region(parser *p) {
     return INSITU_OK;
 }
 
-static insitu_status parse_line(parser *p) {
+static insitu_status parse_line(parser_t *p) {
     static const struct {
         const char *word;
-        insitu_status (*parse)(parser *p);
+        insitu_status (*parse)(parser_t *p);
     } lines[] = {
         {"symbol ", parse_symbol}, {"record ", parse_record},     {"input ", parse_input},
         {"state ", parse_state},   {"constant ", parse_constant}, {"buffer ", parse_buffer},
@@ -452,7 +452,7 @@ static insitu_status parse_line(parser *p) {
     return parse_layer(p);
 }
 
-static insitu_status parse_lines(parser *p) {
+static insitu_status parse_lines(parser_t *p) {
     bool begun = false;
     while (*p->at) {
         if (!is_blank(p)) {
@@ -465,11 +465,11 @@ static insitu_status parse_lines(parser *p) {
     return INSITU_OK;
 }
 
-insitu_status network_parse(const char *source, network **out_network, insitu_diag *diag) {
+insitu_status network_parse(const char *source, network_t **out_network, insitu_diag *diag) {
     *out_network = NULL;
-    network *parsed;
+    network_t *parsed;
     TRY(network_create(&parsed));
-    parser p = {.network = parsed, .at = source, .line = 1, .diag = diag};
+    parser_t p = {.network = parsed, .at = source, .line = 1, .diag = diag};
     insitu_status status = parse_lines(&p);
     if (status != INSITU_OK) {
         network_destroy(parsed);

@@ -4,9 +4,9 @@
 
 #include <inttypes.h>
 
-static void print_lines(const network *network, text *out);
+static void print_lines(const network_t *network, text_t *out);
 
-static void print_string(const char *string, text *out) {
+static void print_string(const char *string, text_t *out) {
     text_add(out, "\"", 1);
     for (const char *c = string; *c; c++) {
         if (*c == '"' || *c == '\\') {
@@ -21,7 +21,7 @@ static void print_string(const char *string, text *out) {
 }
 
 /* %name, or %"any text" */
-static void print_tensor(const network *network, tensor_id tensor, text *out) {
+static void print_tensor(const network_t *network, tensor_id_t tensor, text_t *out) {
     const char *name = network_tensor_of(network, tensor)->name;
     size_t plain = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
     text_add(out, "%", 1);
@@ -32,22 +32,22 @@ static void print_tensor(const network *network, tensor_id tensor, text *out) {
     }
 }
 
-static void print_view(const network *network, tensor_id tensor, const sym *strides, sym offset, text *out) {
-    const network_tensor *viewed = network_tensor_of(network, tensor);
-    tensor_type type = {.dtype = viewed->dtype, .shape = viewed->shape, .offset = offset};
+static void print_view(const network_t *network, tensor_id_t tensor, const sym_t *strides, sym_t offset, text_t *out) {
+    const network_tensor_t *viewed = network_tensor_of(network, tensor);
+    tensor_type_t type = {.dtype = viewed->dtype, .shape = viewed->shape, .offset = offset};
     for (uint32_t i = 0; i < viewed->shape.rank; i++) type.strides[i] = strides[i];
     print_tensor(network, tensor, out);
     text_printf(out, ": ");
     type_print(&network->symbols, &type, out);
 }
 
-static const char *sym_kind_name(sym_kind kind) {
+static const char *sym_kind_name(sym_kind_t kind) {
     return kind == SYM_KIND_FLOAT ? "float" : kind == SYM_KIND_BOOL ? "bool" : "int";
 }
 
-static void print_symbols(const network *network, text *out) {
+static void print_symbols(const network_t *network, text_t *out) {
     for (uint32_t i = 0; i < network->symbols.symbol_count; i++) {
-        const symbol *symbol = &network->symbols.symbols[i];
+        const symbol_t *symbol = &network->symbols.symbols[i];
         text_printf(out, "symbol %s: %s", symbol->name, sym_kind_name(symbol->kind));
         if (symbol->kind == SYM_KIND_INT) {
             text_printf(out, " in ");
@@ -59,23 +59,23 @@ static void print_symbols(const network *network, text *out) {
     }
 }
 
-static void print_records(const network *network, text *out) {
+static void print_records(const network_t *network, text_t *out) {
     for (uint32_t i = 0; i < network->record_count; i++) {
-        const weight_record *record = &network->records[i];
+        const weight_record_t *record = &network->records[i];
         text_printf(out, "record ");
         print_string(record->name, out);
         text_printf(out, ": %s, %zu bytes\n", dtype_name(record->dtype), record->size);
     }
 }
 
-static void print_inputs(const network *network, text *out) {
+static void print_inputs(const network_t *network, text_t *out) {
     for (uint32_t i = 0; i < network->input_count; i++) {
-        const network_input *input = &network->inputs[i];
+        const network_input_t *input = &network->inputs[i];
         text_printf(out, "input ");
         print_string(input->name, out);
         text_printf(out, " = ");
         if (input->tensor.index != NONE) {
-            print_view(network, input->tensor, input->strides, (sym){0}, out);
+            print_view(network, input->tensor, input->strides, (sym_t){0}, out);
         } else if (input->is_none) {
             text_printf(out, "none");
         } else {
@@ -86,7 +86,7 @@ static void print_inputs(const network *network, text *out) {
     }
 }
 
-static void print_record(uint32_t record, text *out) {
+static void print_record(uint32_t record, text_t *out) {
     if (record == NONE) {
         text_printf(out, " of zeros\n");
     } else {
@@ -94,9 +94,9 @@ static void print_record(uint32_t record, text *out) {
     }
 }
 
-static void print_stored(const network *network, text *out) {
+static void print_stored(const network_t *network, text_t *out) {
     for (uint32_t i = 0; i < network->state_count; i++) {
-        const network_state *state = &network->states[i];
+        const network_state_t *state = &network->states[i];
         text_printf(out, "state ");
         print_string(state->name, out);
         text_printf(out, " = ");
@@ -104,13 +104,13 @@ static void print_stored(const network *network, text *out) {
         print_record(state->record, out);
     }
     for (uint32_t i = 0; i < network->constant_count; i++) {
-        const network_constant *constant = &network->constants[i];
+        const network_constant_t *constant = &network->constants[i];
         text_printf(out, "constant ");
         print_view(network, constant->tensor, constant->strides, constant->offset, out);
         print_record(constant->record, out);
     }
     for (uint32_t i = 0; i < network->buffer_count; i++) {
-        const network_buffer *buffer = &network->buffers[i];
+        const network_buffer_t *buffer = &network->buffers[i];
         text_printf(out, "buffer ");
         print_string(buffer->name, out);
         text_printf(out, ": ");
@@ -118,7 +118,7 @@ static void print_stored(const network *network, text *out) {
         print_record(buffer->record, out);
     }
     for (uint32_t i = 0; i < network->assert_count; i++) {
-        const sym_assert *row = &network->asserts[i];
+        const sym_assert_t *row = &network->asserts[i];
         text_printf(out, "assert ");
         sym_print(&network->symbols, row->condition, out);
         text_printf(out, ", ");
@@ -129,7 +129,7 @@ static void print_stored(const network *network, text *out) {
     }
 }
 
-static void print_attr(const network *network, const attr *value, text *out) {
+static void print_attr(const network_t *network, const attr_t *value, text_t *out) {
     if (value->kind == ATTR_KIND_SYM) {
         sym_print(&network->symbols, value->value, out);
     } else if (value->kind == ATTR_KIND_SYMS) {
@@ -143,8 +143,8 @@ static void print_attr(const network *network, const attr *value, text *out) {
     }
 }
 
-static void print_layer(const network *network, const layer *layer, text *out) {
-    const layer_info *info = layer_info_of(layer->kind);
+static void print_layer(const network_t *network, const layer_t *layer, text_t *out) {
+    const layer_info_t *info = layer_info_of(layer->kind);
     for (uint32_t i = 0; i < layer->result_count; i++) {
         if (i) text_printf(out, ", ");
         print_tensor(network, layer->results[i], out);
@@ -177,9 +177,9 @@ static void print_layer(const network *network, const layer *layer, text *out) {
 /* region {
  *   the lines of its network
  * } */
-static void print_regions(const network *network, text *out) {
+static void print_regions(const network_t *network, text_t *out) {
     for (uint32_t i = 0; i < network->region_count; i++) {
-        text inner;
+        text_t inner;
         text_init(&inner);
         print_lines(network->regions[i], &inner);
         text_printf(out, "region {\n");
@@ -194,7 +194,7 @@ static void print_regions(const network *network, text *out) {
     }
 }
 
-static void print_results(const network *network, text *out) {
+static void print_results(const network_t *network, text_t *out) {
     for (uint32_t i = 0; i < network->state_count; i++) {
         if (network->states[i].next.index == NONE) continue;
         text_printf(out, "next ");
@@ -211,7 +211,7 @@ static void print_results(const network *network, text *out) {
         text_printf(out, "\n");
     }
     for (uint32_t i = 0; i < network->output_count; i++) {
-        const network_output *output = &network->outputs[i];
+        const network_output_t *output = &network->outputs[i];
         text_printf(out, "output ");
         print_string(output->name, out);
         text_printf(out, " = ");
@@ -227,7 +227,7 @@ static void print_results(const network *network, text *out) {
     }
 }
 
-static void print_lines(const network *network, text *out) {
+static void print_lines(const network_t *network, text_t *out) {
     if (network->identity) text_printf(out, "identity %016" PRIx64 "\n", network->identity);
     print_symbols(network, out);
     print_records(network, out);
@@ -240,7 +240,7 @@ static void print_lines(const network *network, text *out) {
     print_results(network, out);
 }
 
-insitu_status network_print(const network *network, text *out, insitu_diag *diag) {
+insitu_status network_print(const network_t *network, text_t *out, insitu_diag *diag) {
     text_printf(out, "network\n");
     print_lines(network, out);
     return text_status(out, diag);

@@ -4,23 +4,23 @@
 #include "network/network_int.h"
 
 typedef struct sources {
-    const network *network;
+    const network_t *network;
     bool *known; /* by symbol */
     insitu_status fault;
-} sources;
+} sources_t;
 
-static void add_source(const sources *sources, sym value) {
+static void add_source(const sources_t *sources, sym_t value) {
     uint32_t symbol = sym_symbol_index(&sources->network->symbols, value);
     if (symbol != NONE) sources->known[symbol] = true;
 }
 
 /* Symbols that sizes of inputs give, once others are known. */
-static void solve_sizes(const sources *sources) {
-    const network *network = sources->network;
+static void solve_sizes(const sources_t *sources) {
+    const network_t *network = sources->network;
     for (bool found = true; found;) {
         found = false;
         for (uint32_t i = 0; i < network->tensor_count; i++) {
-            const network_tensor *tensor = &network->tensors[i];
+            const network_tensor_t *tensor = &network->tensors[i];
             for (uint32_t dim = 0; tensor->role == TENSOR_INPUT && dim < tensor->shape.rank; dim++) {
                 uint32_t symbol = sym_unknown(&network->symbols, tensor->shape.sizes[dim], sources->known);
                 if (symbol == NONE) continue;
@@ -30,17 +30,17 @@ static void solve_sizes(const sources *sources) {
     }
 }
 
-static void find_items(const sources *sources) {
-    const network *network = sources->network;
+static void find_items(const sources_t *sources) {
+    const network_t *network = sources->network;
     for (uint32_t i = 0; i < network->layer_count; i++)
         if (network->layers[i].kind == LAYER_ITEM)
             add_source(sources, layer_attr(&network->layers[i], ATTR_SYMBOL).value);
 }
 
-static void find_sources(const sources *sources) {
-    const network *network = sources->network;
+static void find_sources(const sources_t *sources) {
+    const network_t *network = sources->network;
     for (uint32_t i = 0; i < network->tensor_count; i++) {
-        const network_tensor *tensor = &network->tensors[i];
+        const network_tensor_t *tensor = &network->tensors[i];
         if (tensor->role != TENSOR_INPUT && tensor->role != TENSOR_STATE) continue;
         for (uint32_t dim = 0; dim < tensor->shape.rank; dim++) add_source(sources, tensor->shape.sizes[dim]);
     }
@@ -50,7 +50,7 @@ static void find_sources(const sources *sources) {
     find_items(sources);
 }
 
-bool network_reads_size(const network *network, sym size) {
+bool network_reads_size(const network_t *network, sym_t size) {
     int64_t constant;
     if (sym_constant(&network->symbols, size, &constant)) return false;
     for (uint32_t i = 0; i < network->layer_count; i++) {
@@ -62,9 +62,9 @@ bool network_reads_size(const network *network, sym size) {
 }
 
 /* what: who uses the expression. */
-static insitu_status check_use(const sources *sources, sym value, const char *what, const char *name,
+static insitu_status check_use(const sources_t *sources, sym_t value, const char *what, const char *name,
                                insitu_diag *diag) {
-    const sym_pool *pool = &sources->network->symbols;
+    const sym_pool_t *pool = &sources->network->symbols;
     for (uint32_t symbol = 0; symbol < pool->symbol_count; symbol++) {
         if (sources->known[symbol] || !sym_uses(pool, value, symbol)) continue;
         FAIL(diag, sources->fault,
@@ -74,9 +74,9 @@ static insitu_status check_use(const sources *sources, sym value, const char *wh
     return INSITU_OK;
 }
 
-static insitu_status check_layer(const sources *sources, const layer *layer, insitu_diag *diag) {
+static insitu_status check_layer(const sources_t *sources, const layer_t *layer, insitu_diag *diag) {
     for (uint32_t i = 0; i < layer_info_of(layer->kind)->attr_count; i++) {
-        const attr *value = &layer->attrs[i];
+        const attr_t *value = &layer->attrs[i];
         if (value->kind == ATTR_KIND_SYM) TRY(check_use(sources, value->value, "layer", layer->name, diag));
         for (uint32_t j = 0; value->kind == ATTR_KIND_SYMS && j < value->list.count; j++)
             TRY(check_use(sources, value->list.items[j], "layer", layer->name, diag));
@@ -84,8 +84,8 @@ static insitu_status check_layer(const sources *sources, const layer *layer, ins
     return INSITU_OK;
 }
 
-static insitu_status check_uses(const sources *sources, insitu_diag *diag) {
-    const network *network = sources->network;
+static insitu_status check_uses(const sources_t *sources, insitu_diag *diag) {
+    const network_t *network = sources->network;
     for (uint32_t i = 0; i < network->tensor_count; i++)
         for (uint32_t dim = 0; dim < network->tensors[i].shape.rank; dim++)
             TRY(check_use(sources, network->tensors[i].shape.sizes[dim], "tensor", network->tensors[i].name, diag));
@@ -99,9 +99,9 @@ static insitu_status check_uses(const sources *sources, insitu_diag *diag) {
 }
 
 /* What is known outside, and what the region reads, which must not be the same symbol. */
-static insitu_status enter_region(const sources *sources, const struct sources *outer, arena *scratch,
+static insitu_status enter_region(const sources_t *sources, const sources_t *outer, arena_t *scratch,
                                   insitu_diag *diag) {
-    const sym_pool *pool = &sources->network->symbols;
+    const sym_pool_t *pool = &sources->network->symbols;
     bool *is_read;
     TRY(arena_array(scratch, pool->symbol_count + 1, sizeof(bool), &is_read));
     network_find_read(sources->network, is_read);
@@ -117,9 +117,9 @@ static insitu_status enter_region(const sources *sources, const struct sources *
 }
 
 /* outer: of the network around it; NULL. */
-static insitu_status check_network(const network *network, const sources *outer, insitu_status fault, arena *scratch,
-                                   uint32_t depth, insitu_diag *diag) {
-    sources sources = {.network = network, .fault = fault};
+static insitu_status check_network(const network_t *network, const sources_t *outer, insitu_status fault,
+                                   arena_t *scratch, uint32_t depth, insitu_diag *diag) {
+    sources_t sources = {.network = network, .fault = fault};
     if (depth > MAX_REGION_DEPTH) return INSITU_OK; /* the verifier says so */
     TRY(arena_array(scratch, network->symbols.symbol_count + 1, sizeof(bool), &sources.known));
     if (outer)
@@ -132,8 +132,8 @@ static insitu_status check_network(const network *network, const sources *outer,
     return INSITU_OK;
 }
 
-insitu_status network_check_symbols(const network *network, insitu_status fault, insitu_diag *diag) {
-    arena scratch;
+insitu_status network_check_symbols(const network_t *network, insitu_status fault, insitu_diag *diag) {
+    arena_t scratch;
     arena_init(&scratch);
     insitu_status status = check_network(network, NULL, fault, &scratch, 0, diag);
     arena_release(&scratch);

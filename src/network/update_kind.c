@@ -6,9 +6,9 @@ static bool is_sequence_axis(int64_t dim) { return dim == 1 || dim == 2; }
 
 /* The one dimension along which the rows of a write follow one another, of those that are not `batch`'s; NONE: each has one
  * row. False if there are more, or the rows do not follow. */
-static bool find_rows(const network *network, tensor_id positions, uint32_t batch, uint32_t *out_dim) {
-    const shape *shape = &network_tensor_of(network, positions)->shape;
-    const affine_index form = network_affine_index(network, positions);
+static bool find_rows(const network_t *network, tensor_id_t positions, uint32_t batch, uint32_t *out_dim) {
+    const shape_t *shape = &network_tensor_of(network, positions)->shape;
+    const affine_index_t form = network_affine_index(network, positions);
     int64_t size;
     *out_dim = NONE;
     for (uint32_t i = 0; i < shape->rank; i++) {
@@ -20,9 +20,9 @@ static bool find_rows(const network *network, tensor_id positions, uint32_t batc
 }
 
 /* Rows of the batch: 0, 1, 2 ... along one dimension, as many as there are. *out_dim NONE: there is one. */
-static bool find_batch(const network *network, tensor_id rows, int64_t batch, uint32_t *out_dim) {
-    const shape *shape = &network_tensor_of(network, rows)->shape;
-    const affine_index form = network_affine_index(network, rows);
+static bool find_batch(const network_t *network, tensor_id_t rows, int64_t batch, uint32_t *out_dim) {
+    const shape_t *shape = &network_tensor_of(network, rows)->shape;
+    const affine_index_t form = network_affine_index(network, rows);
     int64_t size;
     *out_dim = NONE;
     if (form.is_unknown || form.base != 0) return false;
@@ -36,8 +36,8 @@ static bool find_batch(const network *network, tensor_id rows, int64_t batch, ui
 }
 
 /* Several rows may not wrap: the last and the first do not follow one another. */
-static bool is_indexed_write(const network *network, const layer *layer, int64_t batch) {
-    attr dims = layer_attr(layer, ATTR_DIMS);
+static bool is_indexed_write(const network_t *network, const layer_t *layer, int64_t batch) {
+    attr_t dims = layer_attr(layer, ATTR_DIMS);
     int64_t first, second;
     uint32_t batch_dim = NONE, row_dim;
     if (layer_attr_int(network, layer, ATTR_ACCUMULATE)) return false;
@@ -46,18 +46,18 @@ static bool is_indexed_write(const network *network, const layer *layer, int64_t
     if (dims.list.count == 2)
         is_on_sequence = first == 0 && sym_constant(&network->symbols, dims.list.items[1], &second) &&
                          is_sequence_axis(second) && find_batch(network, layer->operands[2], batch, &batch_dim);
-    tensor_id positions = layer->operands[layer->operand_count - 1];
+    tensor_id_t positions = layer->operands[layer->operand_count - 1];
     if (!is_on_sequence || !find_rows(network, positions, batch_dim, &row_dim)) return false;
     return row_dim == NONE || !layer_attr_int(network, layer, ATTR_WRAP);
 }
 
-update_kind network_update_kind(const network *network, tensor_id start, tensor_id next) {
-    const network_tensor *cache = network_tensor_of(network, start), *value = network_tensor_of(network, next);
+update_kind_t network_update_kind(const network_t *network, tensor_id_t start, tensor_id_t next) {
+    const network_tensor_t *cache = network_tensor_of(network, start), *value = network_tensor_of(network, next);
     int64_t batch;
     if (cache->shape.rank != 4 || !shape_constant(&network->symbols, &network_tensor_of(network, start)->shape, NULL) ||
         value->role != TENSOR_RESULT)
         return UPDATE_USER;
-    const layer *layer = network_layer_of(network, value->producer);
+    const layer_t *layer = network_layer_of(network, value->producer);
     if (layer->operand_count < 2 || layer->operands[0].index != start.index) return UPDATE_USER;
     (void)sym_constant(&network->symbols, cache->shape.sizes[0], &batch);
     bool is_rows = false;

@@ -11,21 +11,22 @@
 
 #include <ctype.h>
 
-static cast_rule rule_of(const graph *graph, const graph_node *node) {
-    const operator_facts *facts = facts_of(node);
-    return (cast_rule)(graph->root->device == GRAPH_ON_CUDA ? facts->cast_cuda : facts->cast_cpu);
+static cast_rule_t rule_of(const graph_t *graph, const graph_node_t *node) {
+    const operator_facts_t *facts = facts_of(node);
+    return (cast_rule_t)(graph->root->device == GRAPH_ON_CUDA ? facts->cast_cuda : facts->cast_cpu);
 }
 
-insitu_status autocast_enter(graph *graph, const graph_node *region, insitu_diag *diag, autocast *state) {
-    const graph_arg *device = &region->args[0], *low = &region->args[1];
+insitu_status autocast_enter(graph_t *graph, const graph_node_t *region, insitu_diag *diag, autocast_t *state) {
+    const graph_arg_t *device = &region->args[0], *low = &region->args[1];
     char text[NODE_TEXT_SIZE];
     if (device->kind != ARG_STRING || (low->kind != ARG_DTYPE && low->kind != ARG_NONE))
         FAIL(diag, INSITU_FORMAT, "%s does not begin with a device and a dtype", node_text(region, text, sizeof(text)));
     bool enabled = arg_bool(graph, &region->args[2], true);
     if (enabled && graph->root->device == GRAPH_ON_OTHERS) {
-        const refusal refusal = {.node = region,
-                                 .reason = "enables autocast in a program whose tensors are on other devices than the "
-                                           "CPU, or than one kind"};
+        const refusal_t refusal = {.node = region,
+                                   .reason =
+                                       "enables autocast in a program whose tensors are on other devices than the "
+                                       "CPU, or than one kind"};
         return emit_refused(graph, &refusal);
     }
     bool on_cuda = graph->root->device == GRAPH_ON_CUDA;
@@ -39,47 +40,47 @@ insitu_status autocast_enter(graph *graph, const graph_node *region, insitu_diag
 /* ---- operands ---- */
 
 typedef struct caster {
-    graph *graph;
+    graph_t *graph;
     const char *source;
-    dtype low, target;
+    dtype_t low, target;
     uint32_t other; /* WIDEST: tensors that are neither; WITHIN: tensors that would be cast */
     insitu_diag *diag;
-} caster;
+} caster_t;
 
 /* True if autocast looks at the argument: a float that is not f64. */
-static bool is_eligible(const graph *graph, const graph_arg *arg, dtype *out_dtype) {
+static bool is_eligible(const graph_t *graph, const graph_arg_t *arg, dtype_t *out_dtype) {
     if (arg->kind != ARG_VALUE) return false;
-    const graph_value *value = graph_value_of(graph, arg->value);
+    const graph_value_t *value = graph_value_of(graph, arg->value);
     *out_dtype = value->type.dtype;
     return value->kind == VALUE_TENSOR && dtype_is_float(*out_dtype) && *out_dtype != DTYPE_F64;
 }
 
-static insitu_status cast(caster *caster, graph_arg *arg) {
-    dtype type;
+static insitu_status cast(caster_t *caster, graph_arg_t *arg) {
+    dtype_t type;
     if (!is_eligible(caster->graph, arg, &type) || type == caster->target) return INSITU_OK;
-    const tensor_type from = graph_value_of(caster->graph, arg->value)->type;
-    conform_request request = {
+    const tensor_type_t from = graph_value_of(caster->graph, arg->value)->type;
+    conform_request_t request = {
         .value = arg->value, .from = from, .dtype = caster->target, .sizes = &from.shape, .source = caster->source};
     return emit_conformed(caster->graph, &request, caster->diag, &arg->value);
 }
 
-static insitu_status widen(caster *caster, graph_arg *arg) {
-    dtype type;
+static insitu_status widen(caster_t *caster, graph_arg_t *arg) {
+    dtype_t type;
     if (!is_eligible(caster->graph, arg, &type)) return INSITU_OK;
     if (type == DTYPE_F32) caster->target = DTYPE_F32;
     if (type != DTYPE_F32 && type != caster->low && caster->target != DTYPE_F32) caster->other++;
     return INSITU_OK;
 }
 
-static insitu_status count_other(caster *caster, graph_arg *arg) {
-    dtype type;
+static insitu_status count_other(caster_t *caster, graph_arg_t *arg) {
+    dtype_t type;
     if (is_eligible(caster->graph, arg, &type) && type != caster->target) caster->other++;
     return INSITU_OK;
 }
 
-typedef insitu_status (*operand_fn)(caster *caster, graph_arg *arg);
+typedef insitu_status (*operand_fn)(caster_t *caster, graph_arg_t *arg);
 
-static insitu_status for_operands(caster *caster, graph_arg *args, uint32_t count, operand_fn work) {
+static insitu_status for_operands(caster_t *caster, graph_arg_t *args, uint32_t count, operand_fn work) {
     for (uint32_t i = 0; i < count; i++) {
         TRY(work(caster, &args[i]));
         for (uint32_t j = 0; args[i].kind == ARG_LIST && j < args[i].list.count; j++)
@@ -88,30 +89,30 @@ static insitu_status for_operands(caster *caster, graph_arg *args, uint32_t coun
     return INSITU_OK;
 }
 
-static insitu_status refuse_node(caster *caster, node_id node, const char *reason) {
-    const graph_node copy = *graph_node_of(caster->graph, node);
-    const refusal refusal = {.node = &copy, .reason = reason};
+static insitu_status refuse_node(caster_t *caster, node_id_t node, const char *reason) {
+    const graph_node_t copy = *graph_node_of(caster->graph, node);
+    const refusal_t refusal = {.node = &copy, .reason = reason};
     return emit_refused(caster->graph, &refusal);
 }
 
 /* ---- rules ---- */
 
-static insitu_status cast_widest(caster *caster, node_id node, graph_arg *args, uint32_t count) {
+static insitu_status cast_widest(caster_t *caster, node_id_t node, graph_arg_t *args, uint32_t count) {
     caster->target = caster->low;
     TRY(for_operands(caster, args, count, widen));
     if (caster->other) return refuse_node(caster, node, "is given floats of a dtype that autocast can't promote");
     return for_operands(caster, args, count, cast);
 }
 
-static insitu_status check_within(caster *caster, node_id node, graph_arg *args, uint32_t count) {
+static insitu_status check_within(caster_t *caster, node_id_t node, graph_arg_t *args, uint32_t count) {
     TRY(for_operands(caster, args, count, count_other));
     if (!caster->other) return INSITU_OK;
     return refuse_node(caster, node, "is made of operators of which an autocast region casts some");
 }
 
 /* pad is made of operators for one to three dimensions, of which reflection's third isn't cast. */
-static bool pads_in_f32(const graph *graph, const graph_node *node) {
-    const graph_arg *mode = graph_arg_of(graph, node, "mode"), *pad = graph_arg_of(graph, node, "pad");
+static bool pads_in_f32(const graph_t *graph, const graph_node_t *node) {
+    const graph_arg_t *mode = graph_arg_of(graph, node, "mode"), *pad = graph_arg_of(graph, node, "pad");
     if (!mode || mode->kind != ARG_STRING || !pad || pad->kind != ARG_LIST) return false;
     return strcmp(mode->string, "replicate") == 0 || (strcmp(mode->string, "reflect") == 0 && pad->list.count <= 4);
 }
@@ -140,11 +141,11 @@ static bool is_one_product(const char *equation) {
 
 /* Two operands are multiplied element by element, in their own dtype, or by a batched product, in the region's: the
  * recorded result tells. */
-static insitu_status cast_einsum(caster *caster, node_id id, graph_arg *args, uint32_t count) {
-    const graph_node *node = graph_node_of(caster->graph, id);
-    const graph_arg *equation = graph_arg_of(caster->graph, node, "equation");
-    graph_arg result = arg_value(node->results[0]);
-    dtype recorded;
+static insitu_status cast_einsum(caster_t *caster, node_id_t id, graph_arg_t *args, uint32_t count) {
+    const graph_node_t *node = graph_node_of(caster->graph, id);
+    const graph_arg_t *equation = graph_arg_of(caster->graph, node, "equation");
+    graph_arg_t result = arg_value(node->results[0]);
+    dtype_t recorded;
     if (!equation || equation->kind != ARG_STRING || !has_two_operands(equation->string))
         return check_within(caster, id, args, count);
     if (!is_eligible(caster->graph, &result, &recorded) || recorded != caster->low) return INSITU_OK;
@@ -152,12 +153,12 @@ static insitu_status cast_einsum(caster *caster, node_id id, graph_arg *args, ui
     return for_operands(caster, args, count, cast);
 }
 
-insitu_status autocast_operands(graph *graph, node_id id, const autocast *state, insitu_diag *diag) {
+insitu_status autocast_operands(graph_t *graph, node_id_t id, const autocast_t *state, insitu_diag *diag) {
     if (!state->enabled) return INSITU_OK;
-    const graph_node *node = graph_node_of(graph, id);
-    graph_arg *args = node->args; /* stays where it is while casts are made; the node doesn't */
+    const graph_node_t *node = graph_node_of(graph, id);
+    graph_arg_t *args = node->args; /* stays where it is while casts are made; the node doesn't */
     uint32_t count = node->arg_count;
-    caster caster = {.graph = graph, .source = node->source, .low = state->low, .target = DTYPE_F32, .diag = diag};
+    caster_t caster = {.graph = graph, .source = node->source, .low = state->low, .target = DTYPE_F32, .diag = diag};
     switch (rule_of(graph, node)) {
     case CAST_NONE: return INSITU_OK;
     case CAST_LOW: caster.target = state->low; return for_operands(&caster, args, count, cast);

@@ -2,31 +2,31 @@
  * broadcast that make a value fit another tensor. */
 #include "passes/passes_int.h"
 
-graph_arg arg_of_int(graph *graph, int64_t number) { return arg_sym(sym_int(graph->symbols, number)); }
+graph_arg_t arg_of_int(graph_t *graph, int64_t number) { return arg_sym(sym_int(graph->symbols, number)); }
 
-graph_arg arg_of_dtype(dtype type) { return (graph_arg){.kind = ARG_DTYPE, .dtype = type}; }
+graph_arg_t arg_of_dtype(dtype_t type) { return (graph_arg_t){.kind = ARG_DTYPE, .dtype = type}; }
 
-insitu_status arg_of_sizes(graph *graph, const shape *shape, graph_arg *out_arg) {
-    *out_arg = (graph_arg){.kind = ARG_LIST, .list.count = shape->rank};
-    TRY(arena_array(graph_arena(graph), shape->rank, sizeof(graph_arg), &out_arg->list.items));
+insitu_status arg_of_sizes(graph_t *graph, const shape_t *shape, graph_arg_t *out_arg) {
+    *out_arg = (graph_arg_t){.kind = ARG_LIST, .list.count = shape->rank};
+    TRY(arena_array(graph_arena(graph), shape->rank, sizeof(graph_arg_t), &out_arg->list.items));
     for (uint32_t i = 0; i < shape->rank; i++) out_arg->list.items[i] = arg_sym(shape->sizes[i]);
     return INSITU_OK;
 }
 
-insitu_status arg_of_numbers(graph *graph, const int64_t *numbers, uint32_t count, graph_arg *out_arg) {
-    *out_arg = (graph_arg){.kind = ARG_LIST, .list.count = count};
-    TRY(arena_array(graph_arena(graph), count, sizeof(graph_arg), &out_arg->list.items));
+insitu_status arg_of_numbers(graph_t *graph, const int64_t *numbers, uint32_t count, graph_arg_t *out_arg) {
+    *out_arg = (graph_arg_t){.kind = ARG_LIST, .list.count = count};
+    TRY(arena_array(graph_arena(graph), count, sizeof(graph_arg_t), &out_arg->list.items));
     for (uint32_t i = 0; i < count; i++) out_arg->list.items[i] = arg_of_int(graph, numbers[i]);
     return INSITU_OK;
 }
 
-insitu_status emit_node(graph *graph, const emission *emission, insitu_diag *diag, value_id *value) {
+insitu_status emit_node(graph_t *graph, const emission_t *emission, insitu_diag *diag, value_id_t *value) {
     if (value->index == NONE) {
         char stem[64];
         target_stem(emission->target, stem, sizeof(stem));
         TRY(graph_add_tensor(graph, stem, emission->type, value));
     }
-    node_id node;
+    node_id_t node;
     TRY(graph_add_node(graph, emission->target, value, 1, emission->source, &node));
     for (uint32_t i = 0; i < emission->arg_count; i++)
         if (!graph_set_arg(graph, node, emission->args[i].name, emission->args[i].arg))
@@ -36,8 +36,8 @@ insitu_status emit_node(graph *graph, const emission *emission, insitu_diag *dia
 }
 
 /* The type of a tensor broadcast to sizes: repeated dimensions have stride 0. */
-static tensor_type broadcast_type(graph *graph, const tensor_type *from, const shape *sizes) {
-    tensor_type type = {.dtype = from->dtype, .shape = *sizes, .offset = from->offset};
+static tensor_type_t broadcast_type(graph_t *graph, const tensor_type_t *from, const shape_t *sizes) {
+    tensor_type_t type = {.dtype = from->dtype, .shape = *sizes, .offset = from->offset};
     uint32_t added = sizes->rank - from->shape.rank;
     for (uint32_t i = 0; i < sizes->rank; i++) {
         bool kept = i >= added && sym_same(from->shape.sizes[i - added], sizes->sizes[i]);
@@ -46,13 +46,13 @@ static tensor_type broadcast_type(graph *graph, const tensor_type *from, const s
     return type;
 }
 
-static insitu_status check_broadcast(graph *graph, const conform_request *request, const shape *from,
+static insitu_status check_broadcast(graph_t *graph, const conform_request_t *request, const shape_t *from,
                                      insitu_diag *diag) {
-    shape broadcast;
+    shape_t broadcast;
     insitu_status status = shape_broadcast(graph->symbols, from, request->sizes, &broadcast, NULL);
     if (status == INSITU_OK && shape_equal(graph->symbols, &broadcast, request->sizes) != TRUTH_FALSE) return INSITU_OK;
     if (status == INSITU_NOMEM) return status;
-    text sizes;
+    text_t sizes;
     text_init(&sizes);
     shape_print(graph->symbols, from, &sizes);
     text_printf(&sizes, " does not broadcast to the sizes ");
@@ -64,19 +64,20 @@ static insitu_status check_broadcast(graph *graph, const conform_request *reques
     return status;
 }
 
-insitu_status emit_conformed(graph *graph, const conform_request *request, insitu_diag *diag, value_id *out_value) {
-    tensor_type type = request->from;
-    const shape *sizes = request->sizes;
+insitu_status emit_conformed(graph_t *graph, const conform_request_t *request, insitu_diag *diag,
+                             value_id_t *out_value) {
+    tensor_type_t type = request->from;
+    const shape_t *sizes = request->sizes;
     *out_value = request->value;
     if (type.dtype != request->dtype) {
         type.dtype = request->dtype;
         type.offset = sym_int(graph->symbols, 0);
         shape_dense_strides(graph->symbols, &type.shape, type.strides);
-        emission cast = {.target = "aten._to_copy.default",
-                         .type = &type,
-                         .source = request->source,
-                         .arg_count = 2,
-                         .args = {{"self", arg_value(*out_value)}, {"dtype", arg_of_dtype(request->dtype)}}};
+        emission_t cast = {.target = "aten._to_copy.default",
+                           .type = &type,
+                           .source = request->source,
+                           .arg_count = 2,
+                           .args = {{"self", arg_value(*out_value)}, {"dtype", arg_of_dtype(request->dtype)}}};
         *out_value = NO_VALUE;
         TRY(emit_node(graph, &cast, diag, out_value));
     }
@@ -84,11 +85,11 @@ insitu_status emit_conformed(graph *graph, const conform_request *request, insit
         return INSITU_OK;
     TRY(check_broadcast(graph, request, &type.shape, diag));
     type = broadcast_type(graph, &type, sizes);
-    emission expand = {.target = "aten.expand.default",
-                       .type = &type,
-                       .source = request->source,
-                       .arg_count = 2,
-                       .args = {{"self", arg_value(*out_value)}, {"size", {0}}}};
+    emission_t expand = {.target = "aten.expand.default",
+                         .type = &type,
+                         .source = request->source,
+                         .arg_count = 2,
+                         .args = {{"self", arg_value(*out_value)}, {"size", {0}}}};
     TRY(arg_of_sizes(graph, sizes, &expand.args[1].arg));
     *out_value = NO_VALUE;
     return emit_node(graph, &expand, diag, out_value);

@@ -13,7 +13,7 @@
 #include "passes/passes_int.h"
 
 /* The operator that the in-place one is named after, "aten.add." of "aten.add_.Tensor"; of an out= one its own name. */
-static bool variant_prefix(const op_schema *schema, char *prefix, size_t size) {
+static bool variant_prefix(const op_schema_t *schema, char *prefix, size_t size) {
     char stem[64];
     target_stem(schema->target, stem, sizeof(stem));
     size_t length = strlen(stem);
@@ -28,20 +28,20 @@ static bool variant_prefix(const op_schema *schema, char *prefix, size_t size) {
     return true;
 }
 
-static bool is_list(const schema_arg *arg) { return arg->flags & SCHEMA_LIST; }
+static bool is_list(const schema_arg_t *arg) { return arg->flags & SCHEMA_LIST; }
 
 /* The argument of schema that a variant's argument takes: that of its name, save that what an operator calls self in place
  * may be called input elsewhere (dropout). NONE: there is none of its type. */
-static uint32_t argument_for(const op_schema *schema, const schema_arg *taken) {
+static uint32_t argument_for(const op_schema_t *schema, const schema_arg_t *taken) {
     uint32_t position = schema_arg_index(schema, taken->name);
     if (position == NONE && strcmp(taken->name, "input") == 0) position = schema_arg_index(schema, "self");
     if (position == NONE) return NONE;
-    const schema_arg *arg = &schema->args[position];
+    const schema_arg_t *arg = &schema->args[position];
     return arg->type == taken->type && is_list(arg) == is_list(taken) ? position : NONE;
 }
 
 /* Whether variant takes the same arguments, but those that schema writes past the first, and gives what schema writes. */
-static bool takes_the_same(const op_schema *schema, const op_schema *variant) {
+static bool takes_the_same(const op_schema_t *schema, const op_schema_t *variant) {
     uint32_t given = 0, written = 0, taken = 0;
     for (uint32_t i = 0; i < schema->arg_count; i++) {
         bool is_written = schema->args[i].flags & SCHEMA_WRITES;
@@ -60,12 +60,12 @@ static bool takes_the_same(const op_schema *schema, const op_schema *variant) {
 
 /* By the signature, among the overloads: pow_.Scalar(Tensor, Scalar) is pow.Tensor_Scalar, not pow.Scalar(Scalar,
  * Tensor). An overload of the same name goes first. */
-const op_schema *functional_variant(const op_schema *schema) {
+const op_schema_t *functional_variant(const op_schema_t *schema) {
     char prefix[80], same[160];
     const char *overload = strrchr(schema->target, '.');
     if (schema->arg_count == 0 || !overload || !variant_prefix(schema, prefix, sizeof(prefix))) return NULL;
     snprintf(same, sizeof(same), "%s%s", prefix, overload + 1);
-    const op_schema *variant = schema_find(same);
+    const op_schema_t *variant = schema_find(same);
     if (variant && !variant->writes && takes_the_same(schema, variant)) return variant;
     const size_t length = strlen(prefix);
     for (uint32_t i = schema_first(prefix); (variant = schema_row(i)) && strncmp(variant->target, prefix, length) == 0;
@@ -74,23 +74,23 @@ const op_schema *functional_variant(const op_schema *schema) {
     return NULL;
 }
 
-graph_arg variant_argument(const graph_node *node, const schema_arg *taken) {
+graph_arg_t variant_argument(const graph_node_t *node, const schema_arg_t *taken) {
     uint32_t position = argument_for(node->schema, taken);
-    return position == NONE ? (graph_arg){0} : node->args[position];
+    return position == NONE ? (graph_arg_t){0} : node->args[position];
 }
 
-static mutation refused(const char *why) { return (mutation){.kind = MUTATION_REFUSED, .why = why}; }
+static mutation_t refused(const char *why) { return (mutation_t){.kind = MUTATION_REFUSED, .why = why}; }
 
-static mutation statistics_of(const graph *graph, const graph_node *node) {
-    const graph_arg *mean = graph_arg_of(graph, node, "running_mean");
-    const graph_arg *variance = graph_arg_of(graph, node, "running_var");
-    const graph_arg *training = graph_arg_of(graph, node, "training");
+static mutation_t statistics_of(const graph_t *graph, const graph_node_t *node) {
+    const graph_arg_t *mean = graph_arg_of(graph, node, "running_mean");
+    const graph_arg_t *variance = graph_arg_of(graph, node, "running_var");
+    const graph_arg_t *training = graph_arg_of(graph, node, "training");
     if (!training) training = graph_arg_of(graph, node, "use_input_stats");
     bool is_training = !training || arg_bool(graph, training, true);
-    if (!is_training || arg_is_none(mean) || arg_is_none(variance)) return (mutation){.kind = MUTATION_NONE};
-    const op_schema *variant = operator_other(facts_of(node));
+    if (!is_training || arg_is_none(mean) || arg_is_none(variance)) return (mutation_t){.kind = MUTATION_NONE};
+    const op_schema_t *variant = operator_other(facts_of(node));
     if (!variant) return refused("updates its running statistics, which is not handled for this operator");
-    return (mutation){
+    return (mutation_t){
         .kind = MUTATION_HIDDEN,
         .variant = variant,
         .written_count = 2,
@@ -98,8 +98,8 @@ static mutation statistics_of(const graph *graph, const graph_node *node) {
         .results = {3, 4}};
 }
 
-static mutation variant_mutation(const graph_node *node, const op_schema *variant) {
-    mutation found = {.kind = MUTATION_TWIN, .variant = variant};
+static mutation_t variant_mutation(const graph_node_t *node, const op_schema_t *variant) {
+    mutation_t found = {.kind = MUTATION_TWIN, .variant = variant};
     for (uint32_t i = 0; i < node->schema->arg_count; i++) {
         if (!(node->schema->args[i].flags & SCHEMA_WRITES)) continue;
         if (is_list(&node->schema->args[i])) return refused("writes a list of tensors");
@@ -111,28 +111,28 @@ static mutation variant_mutation(const graph_node *node, const op_schema *varian
     return variant ? found : refused("writes its argument and has no functional counterpart");
 }
 
-static bool resizes(const graph *graph, const graph_node *node) {
+static bool resizes(const graph_t *graph, const graph_node_t *node) {
     if (node->arg_count == 0 || node->args[0].kind != ARG_VALUE || node->result_count != 1) return true;
-    const tensor_type *before = &graph_value_of(graph, node->args[0].value)->type;
-    const tensor_type *after = &graph_value_of(graph, node->results[0])->type;
+    const tensor_type_t *before = &graph_value_of(graph, node->args[0].value)->type;
+    const tensor_type_t *after = &graph_value_of(graph, node->results[0])->type;
     return !shape_same(&before->shape, &after->shape) || !type_same_layout(before, after);
 }
 
-mutation mutation_of(const graph *graph, const graph_node *node) {
-    const write_kind write = (write_kind)facts_of(node)->write;
+mutation_t mutation_of(const graph_t *graph, const graph_node_t *node) {
+    const write_kind_t write = (write_kind_t)facts_of(node)->write;
     if (write == WRITE_STATISTICS) return statistics_of(graph, node);
-    if (!node->schema || !node->schema->writes) return (mutation){.kind = MUTATION_NONE};
-    const op_schema *variant = functional_variant(node->schema);
+    if (!node->schema || !node->schema->writes) return (mutation_t){.kind = MUTATION_NONE};
+    const op_schema_t *variant = functional_variant(node->schema);
     switch (write) {
-    case WRITE_COPY: return (mutation){.kind = MUTATION_COPY};
-    case WRITE_DIAGONAL: return (mutation){.kind = MUTATION_DIAGONAL};
-    case WRITE_NOTHING: return (mutation){.kind = MUTATION_NOTHING};
+    case WRITE_COPY: return (mutation_t){.kind = MUTATION_COPY};
+    case WRITE_DIAGONAL: return (mutation_t){.kind = MUTATION_DIAGONAL};
+    case WRITE_NOTHING: return (mutation_t){.kind = MUTATION_NOTHING};
     case WRITE_RESIZED:
-        if (!resizes(graph, node)) return (mutation){.kind = MUTATION_NOTHING};
+        if (!resizes(graph, node)) return (mutation_t){.kind = MUTATION_NOTHING};
         return refused("gives its argument other memory or sizes");
     case WRITE_MEMORY: return refused("gives its argument other memory or sizes");
     case WRITE_VIEW:
-        return variant ? (mutation){.kind = MUTATION_METADATA, .variant = variant}
+        return variant ? (mutation_t){.kind = MUTATION_METADATA, .variant = variant}
                        : refused("changes its argument's view");
     case WRITE_STATISTICS:
     case WRITE_BY_SCHEMA: break;
@@ -140,31 +140,32 @@ mutation mutation_of(const graph *graph, const graph_node *node) {
     return variant_mutation(node, variant);
 }
 
-dtype mutation_result_dtype(const graph *graph, const graph_node *node, const mutation *mutation, dtype written) {
+dtype_t mutation_result_dtype(const graph_t *graph, const graph_node_t *node, const mutation_t *mutation,
+                              dtype_t written) {
     const bool is_in_place = node->schema->args[0].flags & SCHEMA_WRITES;
-    switch ((result_rule)operator_facts_of(mutation->variant)->result) {
+    switch ((result_rule_t)operator_facts_of(mutation->variant)->result) {
     case RESULT_BOOL: return DTYPE_BOOL;
     case RESULT_WIDENED: {
         if (!is_in_place || !dtype_is_integral(written)) return written; /* an out argument decides itself */
-        const graph_arg *given = graph_arg_of(graph, node, "dtype");
+        const graph_arg_t *given = graph_arg_of(graph, node, "dtype");
         return given && given->kind == ARG_DTYPE ? given->dtype : DTYPE_I64;
     }
     case RESULT_BY_WRITTEN: return written;
     case RESULT_PROMOTED: break;
     }
-    dtype types[8];
-    operand_class classes[8];
+    dtype_t types[8];
+    operand_class_t classes[8];
     uint32_t count = 0;
     for (uint32_t i = 0; i < node->arg_count && count < COUNT_OF(types); i++) {
         bool is_out = i > 0 && (node->schema->args[i].flags & SCHEMA_WRITES);
         if (is_out || node->args[i].kind != ARG_VALUE) continue;
-        const graph_value *value = graph_value_of(graph, node->args[i].value);
+        const graph_value_t *value = graph_value_of(graph, node->args[i].value);
         if (value->kind != VALUE_TENSOR) continue;
         types[count] = value->type.dtype;
         classes[count++] = value->type.shape.rank ? OPERAND_TENSOR : OPERAND_ZERO_DIM;
     }
     if (count == 0) return written;
-    dtype result = dtype_result(types, classes, count);
+    dtype_t result = dtype_result(types, classes, count);
     /* True division, powers and the like of integers are floats: only an out argument can hold them. */
     return dtype_is_float(written) && dtype_is_integral(result) ? written : result;
 }

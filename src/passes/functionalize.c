@@ -27,11 +27,11 @@
 
 /* ---- inputs ---- */
 
-static insitu_status add_inputs(functionalizer *state) {
-    const graph *graph = state->graph;
+static insitu_status add_inputs(functionalizer_t *state) {
+    const graph_t *graph = state->graph;
     TRY(arena_array(state->sets.scratch, graph->input_count, sizeof(uint32_t), &state->input_of_base));
     for (uint32_t i = 0; i < graph->input_count; i++) {
-        value_id value = graph->inputs[i].value;
+        value_id_t value = graph->inputs[i].value;
         if (value.index == NONE || graph_value_of(graph, value)->kind != VALUE_TENSOR) continue;
         uint32_t first = stored_first_name(graph, i);
         if (first != i) {
@@ -47,60 +47,61 @@ static insitu_status add_inputs(functionalizer *state) {
 
 /* ---- reading arguments ---- */
 
-static bool is_tracked(const functionalizer *state, value_id value) {
+static bool is_tracked(const functionalizer_t *state, value_id_t value) {
     return value.index < state->sets.value_count && state->sets.object_of[value.index] != NONE;
 }
 
 typedef struct argument_reader {
-    functionalizer *state;
-    const graph_node *node;
+    functionalizer_t *state;
+    const graph_node_t *node;
     insitu_status status;
-} argument_reader;
+} argument_reader_t;
 
-static void read_argument(void *user, value_id *value) {
-    argument_reader *reader = user;
-    alias_sets *sets = &reader->state->sets;
+static void read_argument(void *user, value_id_t *value) {
+    argument_reader_t *reader = user;
+    alias_sets_t *sets = &reader->state->sets;
     if (reader->status != INSITU_OK || !is_tracked(reader->state, *value)) return;
-    value_id newest;
+    value_id_t newest;
     reader->status = alias_read(sets, alias_view_index(sets, *value), NO_VALUE, reader->node->source, &newest);
     if (reader->status == INSITU_OK) *value = newest;
 }
 
-insitu_status read_arguments(functionalizer *state, const graph_node *node) {
-    argument_reader reader = {state, node, INSITU_OK};
-    graph_node copy = *node;
+insitu_status read_arguments(functionalizer_t *state, const graph_node_t *node) {
+    argument_reader_t reader = {state, node, INSITU_OK};
+    graph_node_t copy = *node;
     graph_visit_args(&copy, read_argument, &reader);
     return reader.status;
 }
 
 /* ---- results that are new tensors or views ---- */
 
-static insitu_status name_object(functionalizer *state, value_id value, value_id object) {
+static insitu_status name_object(functionalizer_t *state, value_id_t value, value_id_t object) {
     state->sets.object_of[value.index] = state->sets.object_of[object.index];
     state->changed = true;
     return INSITU_OK;
 }
 
 /* as_strided looks at the storage, whatever view it is called on: its parent is the base. */
-static insitu_status rebase_strided(functionalizer *state, const graph_node *node, view_step *step, uint32_t *parent) {
+static insitu_status rebase_strided(functionalizer_t *state, const graph_node_t *node, view_step_t *step,
+                                    uint32_t *parent) {
     if (operator_facts_of(step->schema)->reads != READS_LAYOUT) return INSITU_OK;
-    const view *from = &state->sets.views[*parent];
+    const view_t *from = &state->sets.views[*parent];
     uint32_t root = state->sets.bases[from->base].root, position = schema_arg_index(node->schema, "storage_offset");
     if (from->step.type.dtype != state->sets.views[root].step.type.dtype)
         return refuse(state->sets.diag, "looks at the storage of a tensor seen with another dtype");
-    graph_arg *args;
-    TRY(arena_copy(graph_arena(state->graph), step->args, step->arg_count * sizeof(graph_arg), &args));
+    graph_arg_t *args;
+    TRY(arena_copy(graph_arena(state->graph), step->args, step->arg_count * sizeof(graph_arg_t), &args));
     if (position != NONE && arg_is_none(&args[position])) args[position] = arg_sym(from->step.type.offset);
     step->args = args;
     *parent = root;
     return INSITU_OK;
 }
 
-static insitu_status make_view(functionalizer *state, const graph_node *node, alias_plan *plan, value_id operand,
-                               value_id result) {
-    alias_sets *sets = &state->sets;
+static insitu_status make_view(functionalizer_t *state, const graph_node_t *node, alias_plan_t *plan,
+                               value_id_t operand, value_id_t result) {
+    alias_sets_t *sets = &state->sets;
     uint32_t view = alias_view_index(sets, operand);
-    value_id content;
+    value_id_t content;
     for (uint32_t i = 0; i < plan->step_count; i++) {
         TRY(rebase_strided(state, node, &plan->steps[i], &view));
         TRY(alias_add_view(sets, view, &plan->steps[i], node->source, &view));
@@ -113,23 +114,24 @@ static insitu_status make_view(functionalizer *state, const graph_node *node, al
 }
 
 /* A contiguous clone of content, which has the given type. */
-static insitu_status make_clone(functionalizer *state, const graph_node *node, tensor_type type, value_id *content) {
+static insitu_status make_clone(functionalizer_t *state, const graph_node_t *node, tensor_type_t type,
+                                value_id_t *content) {
     shape_dense_strides(state->graph->symbols, &type.shape, type.strides);
     type.offset = sym_int(state->graph->symbols, 0);
-    emission clone = {.target = "aten.clone.default",
-                      .type = &type,
-                      .source = node->source,
-                      .arg_count = 2,
-                      .args = {{"self", arg_value(*content)},
-                               {"memory_format", {.kind = ARG_MEMORY_FORMAT, .number = MEMORY_FORMAT_CONTIGUOUS}}}};
+    emission_t clone = {.target = "aten.clone.default",
+                        .type = &type,
+                        .source = node->source,
+                        .arg_count = 2,
+                        .args = {{"self", arg_value(*content)},
+                                 {"memory_format", {.kind = ARG_MEMORY_FORMAT, .number = MEMORY_FORMAT_CONTIGUOUS}}}};
     *content = NO_VALUE;
     return emit_node(state->graph, &clone, state->sets.diag, content);
 }
 
-static insitu_status make_copy(functionalizer *state, const graph_node *node, alias_plan *plan, value_id operand,
-                               value_id result) {
-    const tensor_type type = alias_view_of(&state->sets, operand)->step.type;
-    value_id content;
+static insitu_status make_copy(functionalizer_t *state, const graph_node_t *node, alias_plan_t *plan,
+                               value_id_t operand, value_id_t result) {
+    const tensor_type_t type = alias_view_of(&state->sets, operand)->step.type;
+    value_id_t content;
     TRY(alias_read(&state->sets, alias_view_index(&state->sets, operand), NO_VALUE, node->source, &content));
     if (plan->clones_first) TRY(make_clone(state, node, type, &content));
     plan->copy.args[0].arg = arg_value(content);
@@ -139,12 +141,12 @@ static insitu_status make_copy(functionalizer *state, const graph_node *node, al
 }
 
 /* copy(self, src): src in self's dtype and sizes, as a tensor of its own. */
-static insitu_status make_functional_copy(functionalizer *state, const graph_node *node) {
-    graph *graph = state->graph;
-    const tensor_type type = graph_value_of(graph, node->results[0])->type;
-    value_id content;
+static insitu_status make_functional_copy(functionalizer_t *state, const graph_node_t *node) {
+    graph_t *graph = state->graph;
+    const tensor_type_t type = graph_value_of(graph, node->results[0])->type;
+    value_id_t content;
     TRY(read_arguments(state, node));
-    conform_request request = {
+    conform_request_t request = {
         .value = node->args[1].value, .dtype = type.dtype, .sizes = &type.shape, .source = node->source};
     request.from = graph_value_of(graph, request.value)->type;
     TRY(emit_conformed(graph, &request, state->sets.diag, &content));
@@ -152,9 +154,9 @@ static insitu_status make_functional_copy(functionalizer *state, const graph_nod
     return alias_add_base(&state->sets, node->results[0], content);
 }
 
-static insitu_status keep_node(functionalizer *state, node_id id) {
-    const graph_node node = *graph_node_of(state->graph, id);
-    value_id operand;
+static insitu_status keep_node(functionalizer_t *state, node_id_t id) {
+    const graph_node_t node = *graph_node_of(state->graph, id);
+    value_id_t operand;
     bool is_strided =
         facts_of(&node)->reads == READS_LAYOUT && view_operand(&node, 0, &operand) && is_tracked(state, operand);
     uint32_t view = is_strided ? alias_view_index(&state->sets, operand) : NONE;
@@ -169,35 +171,35 @@ static insitu_status keep_node(functionalizer *state, node_id id) {
 
 typedef struct tied_operand {
     uint32_t base;
-    dtype dtype;
-} tied_operand;
+    dtype_t dtype;
+} tied_operand_t;
 typedef struct tied_operands {
-    functionalizer *state;
-    tied_operand *items;
+    functionalizer_t *state;
+    tied_operand_t *items;
     uint32_t count, capacity;
     insitu_status status;
-} tied_operands;
+} tied_operands_t;
 
-static void add_tied(void *user, value_id *value) {
-    tied_operands *list = user;
+static void add_tied(void *user, value_id_t *value) {
+    tied_operands_t *list = user;
     if (!is_tracked(list->state, *value) || list->status != INSITU_OK) return;
     list->status = arena_grow(list->state->sets.scratch, &list->items, &list->capacity, (size_t)list->count + 1,
-                              sizeof(tied_operand));
+                              sizeof(tied_operand_t));
     if (list->status != INSITU_OK) return;
-    const view *view = alias_view_of(&list->state->sets, *value);
-    list->items[list->count++] = (tied_operand){view->base, view->step.type.dtype};
+    const view_t *view = alias_view_of(&list->state->sets, *value);
+    list->items[list->count++] = (tied_operand_t){view->base, view->step.type.dtype};
 }
 
 /* A node whose results may be views of what it reads; of another dtype only if its schema says so. */
-static insitu_status keep_tied_node(functionalizer *state, node_id id) {
-    graph_node node = *graph_node_of(state->graph, id);
-    tied_operands operands = {.state = state};
+static insitu_status keep_tied_node(functionalizer_t *state, node_id_t id) {
+    graph_node_t node = *graph_node_of(state->graph, id);
+    tied_operands_t operands = {.state = state};
     graph_visit_args(&node, add_tied, &operands);
     TRY(operands.status);
     TRY(keep_node(state, id));
     for (uint32_t i = 0; i < node.result_count; i++) {
         if (!is_tracked(state, node.results[i])) continue;
-        const dtype type = graph_value_of(state->graph, node.results[i])->type.dtype;
+        const dtype_t type = graph_value_of(state->graph, node.results[i])->type.dtype;
         for (uint32_t j = 0; j < operands.count; j++) {
             if (operands.items[j].dtype != type && !node.schema->returns[0].alias) continue;
             TRY(alias_tie_bases(&state->sets, operands.items[j].base,
@@ -208,18 +210,18 @@ static insitu_status keep_tied_node(functionalizer *state, node_id id) {
 }
 
 /* A node that writes nothing. */
-static insitu_status place_node(functionalizer *state, node_id id) {
-    const graph_node node = *graph_node_of(state->graph, id);
-    value_id operand;
+static insitu_status place_node(functionalizer_t *state, node_id_t id) {
+    const graph_node_t node = *graph_node_of(state->graph, id);
+    value_id_t operand;
     if (target_is(&node, "aten.copy.default") && view_operand(&node, 0, &operand) && is_tracked(state, operand) &&
         node.args[1].kind == ARG_VALUE)
         return make_functional_copy(state, &node);
     for (uint32_t i = 0; i < node.result_count; i++) {
-        alias_plan plan;
+        alias_plan_t plan;
         if (graph_value_of(state->graph, node.results[i])->kind != VALUE_TENSOR) return keep_node(state, id);
         if (!view_operand(&node, i, &operand) || !is_tracked(state, operand))
             return alias_is_unknown(&node) ? keep_tied_node(state, id) : keep_node(state, id);
-        const tensor_type operand_type = alias_view_of(&state->sets, operand)->step.type;
+        const tensor_type_t operand_type = alias_view_of(&state->sets, operand)->step.type;
         TRY(view_plan(state->graph, &node, i, &operand_type, state->sets.diag, &plan));
         switch (plan.verdict) {
         case ALIAS_FRESH: return keep_node(state, id);
@@ -234,8 +236,8 @@ static insitu_status place_node(functionalizer *state, node_id id) {
 
 /* ---- writes ---- */
 
-static insitu_status written_operand(const functionalizer *state, const graph_node *node, uint32_t position,
-                                     value_id *out_value) {
+static insitu_status written_operand(const functionalizer_t *state, const graph_node_t *node, uint32_t position,
+                                     value_id_t *out_value) {
     char text[NODE_TEXT_SIZE];
     *out_value = node->args[position].value;
     if (node->args[position].kind == ARG_VALUE && is_tracked(state, *out_value)) return INSITU_OK;
@@ -244,11 +246,12 @@ static insitu_status written_operand(const functionalizer *state, const graph_no
 }
 
 /* Casts what was computed to the written tensor's dtype and puts it there. */
-static insitu_status write_result(functionalizer *state, const graph_node *node, uint32_t view, value_id computed) {
-    graph *graph = state->graph;
-    const tensor_type written = state->sets.views[view].step.type;
-    value_id content;
-    conform_request request = {
+static insitu_status write_result(functionalizer_t *state, const graph_node_t *node, uint32_t view,
+                                  value_id_t computed) {
+    graph_t *graph = state->graph;
+    const tensor_type_t written = state->sets.views[view].step.type;
+    value_id_t content;
+    conform_request_t request = {
         .value = computed, .dtype = written.dtype, .sizes = &written.shape, .source = node->source};
     request.from = graph_value_of(graph, computed)->type;
     TRY(emit_conformed(graph, &request, state->sets.diag, &content));
@@ -257,27 +260,28 @@ static insitu_status write_result(functionalizer *state, const graph_node *node,
 }
 
 /* The view becomes the number. */
-static insitu_status write_number(functionalizer *state, const graph_node *node, uint32_t view, graph_arg number) {
-    const tensor_type type = state->sets.views[view].step.type;
-    value_id before, filled = NO_VALUE;
+static insitu_status write_number(functionalizer_t *state, const graph_node_t *node, uint32_t view,
+                                  graph_arg_t number) {
+    const tensor_type_t type = state->sets.views[view].step.type;
+    value_id_t before, filled = NO_VALUE;
     TRY(alias_read(&state->sets, view, NO_VALUE, node->source, &before));
-    emission fill = {.target = "aten.fill.Scalar",
-                     .type = &type,
-                     .source = node->source,
-                     .arg_count = 2,
-                     .args = {{"self", arg_value(before)}, {"value", number}}};
+    emission_t fill = {.target = "aten.fill.Scalar",
+                       .type = &type,
+                       .source = node->source,
+                       .arg_count = 2,
+                       .args = {{"self", arg_value(before)}, {"value", number}}};
     TRY(emit_node(state->graph, &fill, state->sets.diag, &filled));
     return write_result(state, node, view, filled);
 }
 
 /* The view of the elements whose first two positions are equal. */
-static insitu_status add_diagonal(functionalizer *state, const graph_node *node, uint32_t *view) {
-    sym_pool *pool = state->graph->symbols;
-    const tensor_type from = state->sets.views[*view].step.type;
-    view_step step = {.schema = schema_find("aten.diagonal.default"), .arg_count = 4, .type = from};
+static insitu_status add_diagonal(functionalizer_t *state, const graph_node_t *node, uint32_t *view) {
+    sym_pool_t *pool = state->graph->symbols;
+    const tensor_type_t from = state->sets.views[*view].step.type;
+    view_step_t step = {.schema = schema_find("aten.diagonal.default"), .arg_count = 4, .type = from};
     const uint32_t rest = from.shape.rank - 2;
-    graph_arg *args;
-    TRY(arena_array(graph_arena(state->graph), 4, sizeof(graph_arg), &args));
+    graph_arg_t *args;
+    TRY(arena_array(graph_arena(state->graph), 4, sizeof(graph_arg_t), &args));
     for (uint32_t i = 1; i < 4; i++) args[i] = arg_sym(sym_int(pool, i == 3));
     step.args = args;
     step.type.shape.rank = rest + 1;
@@ -291,11 +295,11 @@ static insitu_status add_diagonal(functionalizer *state, const graph_node *node,
 }
 
 /* fill_diagonal_(self, number, wrap): wrap goes on below the last column of a high matrix. */
-static insitu_status place_diagonal(functionalizer *state, const graph_node *node) {
-    value_id self;
+static insitu_status place_diagonal(functionalizer_t *state, const graph_node_t *node) {
+    value_id_t self;
     TRY(written_operand(state, node, 0, &self));
     uint32_t view = alias_view_index(&state->sets, self);
-    const shape sizes = state->sets.views[view].step.type.shape;
+    const shape_t sizes = state->sets.views[view].step.type.shape;
     if (sizes.rank < 2) return refuse(state->sets.diag, "fills the diagonal of a tensor of less than two dimensions");
     bool wraps = sizes.rank == 2 && arg_bool(state->graph, graph_arg_of(state->graph, node, "wrap"), false);
     if (wraps && sym_is_le(state->graph->symbols, sizes.sizes[0], sizes.sizes[1]) != TRUTH_TRUE)
@@ -305,9 +309,9 @@ static insitu_status place_diagonal(functionalizer *state, const graph_node *nod
     return write_number(state, node, view, node->args[1]);
 }
 
-static insitu_status place_copy(functionalizer *state, const graph_node *node) {
-    alias_sets *sets = &state->sets;
-    value_id self, source = NO_VALUE;
+static insitu_status place_copy(functionalizer_t *state, const graph_node_t *node) {
+    alias_sets_t *sets = &state->sets;
+    value_id_t self, source = NO_VALUE;
     TRY(written_operand(state, node, 0, &self));
     uint32_t view = alias_view_index(sets, self);
     if (node->args[1].kind == ARG_VALUE && node->args[1].value.index < sets->value_count) source = node->args[1].value;
@@ -321,21 +325,21 @@ static insitu_status place_copy(functionalizer *state, const graph_node *node) {
 }
 
 /* t_, squeeze_ ...: from here on the object is a view of what it was. */
-static insitu_status place_metadata(functionalizer *state, const graph_node *node, const mutation *mutation) {
-    alias_sets *sets = &state->sets;
-    value_id self;
+static insitu_status place_metadata(functionalizer_t *state, const graph_node_t *node, const mutation_t *mutation) {
+    alias_sets_t *sets = &state->sets;
+    value_id_t self;
     char text[NODE_TEXT_SIZE];
     TRY(written_operand(state, node, 0, &self));
     if (node->result_count != 1)
         FAIL(sets->diag, INSITU_FORMAT, "%s has %u results where one is expected", node_text(node, text, sizeof(text)),
              node->result_count);
     uint32_t view = alias_view_index(sets, self);
-    graph_node variant = *node;
+    graph_node_t variant = *node;
     variant.target = mutation->variant->target;
     variant.schema = mutation->variant;
     if (variant.schema->arg_count != node->arg_count) return INSITU_INTERNAL;
-    const tensor_type operand_type = sets->views[view].step.type;
-    alias_plan plan;
+    const tensor_type_t operand_type = sets->views[view].step.type;
+    alias_plan_t plan;
     TRY(view_plan(state->graph, &variant, 0, &operand_type, sets->diag, &plan));
     if (plan.verdict == ALIAS_VIEW) {
         for (uint32_t i = 0; i < plan.step_count; i++) {
@@ -348,17 +352,17 @@ static insitu_status place_metadata(functionalizer *state, const graph_node *nod
 }
 
 /* The variant's arguments from the node's. What a normalisation's variant takes has the same names. */
-static insitu_status variant_arguments(functionalizer *state, const graph_node *node, const op_schema *variant,
-                                       graph_arg **out_args) {
-    TRY(arena_array(graph_arena(state->graph), variant->arg_count, sizeof(graph_arg), out_args));
+static insitu_status variant_arguments(functionalizer_t *state, const graph_node_t *node, const op_schema_t *variant,
+                                       graph_arg_t **out_args) {
+    TRY(arena_array(graph_arena(state->graph), variant->arg_count, sizeof(graph_arg_t), out_args));
     for (uint32_t i = 0; i < variant->arg_count; i++) (*out_args)[i] = variant_argument(node, &variant->args[i]);
     return INSITU_OK;
 }
 
 /* The results of the variant: the node's own values, whose types are those of new tensors, and new ones past them. */
-static insitu_status variant_results(functionalizer *state, const graph_node *node, const mutation *mutation,
-                                     const tensor_type *computed, value_id *results, uint32_t count) {
-    graph *graph = state->graph;
+static insitu_status variant_results(functionalizer_t *state, const graph_node_t *node, const mutation_t *mutation,
+                                     const tensor_type_t *computed, value_id_t *results, uint32_t count) {
+    graph_t *graph = state->graph;
     char stem[64];
     target_stem(mutation->variant->target, stem, sizeof(stem));
     for (uint32_t i = 0; i < count; i++) {
@@ -368,7 +372,7 @@ static insitu_status variant_results(functionalizer *state, const graph_node *no
         bool is_own = i < node->result_count;
         results[i] = is_own ? node->results[i] : NO_VALUE;
         if (is_own && graph_value_of(graph, results[i])->kind != VALUE_TENSOR) continue;
-        const tensor_type *type = &computed[written == NONE ? 0 : written];
+        const tensor_type_t *type = &computed[written == NONE ? 0 : written];
         if (!is_own)
             TRY(graph_add_tensor(graph, stem, type, &results[i]));
         else if (written != NONE)
@@ -380,9 +384,9 @@ static insitu_status variant_results(functionalizer *state, const graph_node *no
 }
 
 /* What the variant computes for the written view: a tensor of its own, in the base's layout if it is the whole base. */
-static tensor_type computed_type(functionalizer *state, const graph_node *node, const mutation *mutation,
-                                 uint32_t view) {
-    tensor_type type = state->sets.views[view].step.type;
+static tensor_type_t computed_type(functionalizer_t *state, const graph_node_t *node, const mutation_t *mutation,
+                                   uint32_t view) {
+    tensor_type_t type = state->sets.views[view].step.type;
     type.dtype = mutation_result_dtype(state->graph, node, mutation, type.dtype);
     if (state->sets.views[view].parent == NONE) return type;
     type.offset = sym_int(state->graph->symbols, 0);
@@ -390,22 +394,22 @@ static tensor_type computed_type(functionalizer *state, const graph_node *node, 
     return type;
 }
 
-static insitu_status check_resized(const functionalizer *state, const graph_node *node, const mutation *mutation,
+static insitu_status check_resized(const functionalizer_t *state, const graph_node_t *node, const mutation_t *mutation,
                                    uint32_t i, uint32_t view) {
     if (mutation->results[i] >= node->result_count) return INSITU_OK;
-    const graph_value *result = graph_value_of(state->graph, node->results[mutation->results[i]]);
+    const graph_value_t *result = graph_value_of(state->graph, node->results[mutation->results[i]]);
     if (result->kind == VALUE_TENSOR && !shape_same(&result->type.shape, &state->sets.views[view].step.type.shape))
         return refuse(state->sets.diag, "changes the sizes of the tensor that it writes");
     return INSITU_OK;
 }
 
-static insitu_status place_variant(functionalizer *state, node_id id, const mutation *mutation) {
-    graph *graph = state->graph;
-    const graph_node node = *graph_node_of(graph, id);
-    const op_schema *variant = mutation->variant;
+static insitu_status place_variant(functionalizer_t *state, node_id_t id, const mutation_t *mutation) {
+    graph_t *graph = state->graph;
+    const graph_node_t node = *graph_node_of(graph, id);
+    const op_schema_t *variant = mutation->variant;
     uint32_t views[COUNT_OF(mutation->written)];
-    tensor_type computed[COUNT_OF(mutation->written)];
-    value_id selves[COUNT_OF(mutation->written)], *results;
+    tensor_type_t computed[COUNT_OF(mutation->written)];
+    value_id_t selves[COUNT_OF(mutation->written)], *results;
     for (uint32_t i = 0; i < mutation->written_count; i++) {
         TRY(written_operand(state, &node, mutation->written[i], &selves[i]));
         views[i] = alias_view_index(&state->sets, selves[i]);
@@ -415,11 +419,11 @@ static insitu_status place_variant(functionalizer *state, node_id id, const muta
     for (uint32_t i = 0; i < mutation->written_count; i++)
         computed[i] = computed_type(state, &node, mutation, views[i]);
     uint32_t count = variant->return_count > node.result_count ? variant->return_count : node.result_count;
-    TRY(arena_array(state->sets.scratch, count, sizeof(value_id), &results));
+    TRY(arena_array(state->sets.scratch, count, sizeof(value_id_t), &results));
     TRY(variant_results(state, &node, mutation, computed, results, count));
-    graph_arg *args;
+    graph_arg_t *args;
     TRY(variant_arguments(state, &node, variant, &args));
-    node_id made;
+    node_id_t made;
     TRY(graph_add_node(graph, variant->target, results, count, node.source, &made));
     graph_node_of(graph, made)->args = args;
     TRY(fill_node(graph, made, state->sets.diag));
@@ -432,10 +436,10 @@ static insitu_status place_variant(functionalizer *state, node_id id, const muta
     return INSITU_OK;
 }
 
-static insitu_status place_mutation(functionalizer *state, node_id id, const mutation *mutation) {
-    const graph_node node = *graph_node_of(state->graph, id);
+static insitu_status place_mutation(functionalizer_t *state, node_id_t id, const mutation_t *mutation) {
+    const graph_node_t node = *graph_node_of(state->graph, id);
     char text[NODE_TEXT_SIZE];
-    value_id self;
+    value_id_t self;
     if (state->graph->functional)
         FAIL(state->sets.diag, INSITU_FORMAT, "%s writes its argument in a program that was saved as functional",
              node_text(&node, text, sizeof(text)));
@@ -457,40 +461,40 @@ static insitu_status place_mutation(functionalizer *state, node_id id, const mut
 /* ---- what is not handled ---- */
 
 typedef struct operand_list {
-    functionalizer *state;
-    const graph_node *node;
-    value_id *values;
+    functionalizer_t *state;
+    const graph_node_t *node;
+    value_id_t *values;
     uint32_t count, capacity;
     insitu_status status;
-} operand_list;
+} operand_list_t;
 
 /* What the node would read, as far as that is known. */
-static void add_operand(void *user, value_id *value) {
-    operand_list *list = user;
-    alias_sets *sets = &list->state->sets;
-    value_id newest = *value;
+static void add_operand(void *user, value_id_t *value) {
+    operand_list_t *list = user;
+    alias_sets_t *sets = &list->state->sets;
+    value_id_t newest = *value;
     if (list->status != INSITU_OK) return;
     if (is_tracked(list->state, *value))
         list->status = alias_read(sets, alias_view_index(sets, *value), NO_VALUE, list->node->source, &newest);
     if (list->status == INSITU_OK)
         list->status =
-            arena_grow(sets->scratch, &list->values, &list->capacity, (size_t)list->count + 1, sizeof(value_id));
+            arena_grow(sets->scratch, &list->values, &list->capacity, (size_t)list->count + 1, sizeof(value_id_t));
     if (list->status == INSITU_OK) list->values[list->count++] = newest;
     if (list->status == INSITU_UNSUPPORTED) list->status = INSITU_OK;
 }
 
 /* A refusal takes the node's place: of results that have no content yet, tensors of their own stand in. */
-static insitu_status place_refused(functionalizer *state, node_id id, const char *reason) {
-    graph_node node = *graph_node_of(state->graph, id);
-    operand_list operands = {.state = state, .node = &node};
-    value_id *results;
-    refusal refusal = {.node = &node};
+static insitu_status place_refused(functionalizer_t *state, node_id_t id, const char *reason) {
+    graph_node_t node = *graph_node_of(state->graph, id);
+    operand_list_t operands = {.state = state, .node = &node};
+    value_id_t *results;
+    refusal_t refusal = {.node = &node};
     TRY(arena_string(state->sets.scratch, reason, strlen(reason), &refusal.reason));
     graph_visit_args(&node, add_operand, &operands);
     TRY(operands.status);
-    TRY(arena_array(state->sets.scratch, node.result_count, sizeof(value_id), &results));
+    TRY(arena_array(state->sets.scratch, node.result_count, sizeof(value_id_t), &results));
     for (uint32_t i = 0; i < node.result_count; i++) {
-        const graph_value *value = graph_value_of(state->graph, node.results[i]);
+        const graph_value_t *value = graph_value_of(state->graph, node.results[i]);
         if (is_tracked(state, node.results[i])) continue;
         if (value->producer.index == id.index) results[refusal.result_count++] = node.results[i];
         if (value->kind == VALUE_TENSOR) TRY(alias_add_base(&state->sets, node.results[i], node.results[i]));
@@ -502,23 +506,23 @@ static insitu_status place_refused(functionalizer *state, node_id id, const char
     return emit_refused(state->graph, &refusal);
 }
 
-static insitu_status place(functionalizer *state, node_id id) {
-    const mutation mutation = mutation_of(state->graph, graph_node_of(state->graph, id));
+static insitu_status place(functionalizer_t *state, node_id_t id) {
+    const mutation_t mutation = mutation_of(state->graph, graph_node_of(state->graph, id));
     insitu_status status =
         mutation.kind == MUTATION_NONE ? place_node(state, id) : place_mutation(state, id, &mutation);
     return status == INSITU_UNSUPPORTED ? place_refused(state, id, state->sets.diag->message) : status;
 }
 
 /* Refusals are reasons, which become nodes; what else goes wrong is the caller's to know. */
-static insitu_status walk(functionalizer *state, const node_id *order, uint32_t count, bool is_subgraph) {
+static insitu_status walk(functionalizer_t *state, const node_id_t *order, uint32_t count, bool is_subgraph) {
     TRY(add_inputs(state));
     for (uint32_t i = 0; i < count; i++) TRY(place(state, order[i]));
     return finish_outputs(state, order, count, is_subgraph);
 }
 
-static insitu_status functionalize_graph(graph *graph, uint32_t depth, pass_context *context, bool *out_changed) {
-    functionalizer state = {.graph = graph};
-    node_id *order = graph->order;
+static insitu_status functionalize_graph(graph_t *graph, uint32_t depth, pass_context_t *context, bool *out_changed) {
+    functionalizer_t state = {.graph = graph};
+    node_id_t *order = graph->order;
     uint32_t count = graph->order_count;
     insitu_diag found;
     TRY(for_each_subgraph(graph, depth, context, functionalize_graph, out_changed));
@@ -535,7 +539,7 @@ static insitu_status functionalize_graph(graph *graph, uint32_t depth, pass_cont
     return INSITU_OK;
 }
 
-insitu_status pass_functionalize(pass_context *context, bool *out_changed) {
+insitu_status pass_functionalize(pass_context_t *context, bool *out_changed) {
     *out_changed = false;
     TRY(functionalize_graph(context->graph, 0, context, out_changed));
     return sym_pool_status(context->graph->symbols, context->diag);

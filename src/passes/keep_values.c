@@ -13,20 +13,20 @@
 #include "archive/archive.h"
 #include "passes/passes_int.h"
 
-static insitu_status keep_value(pass_context *context, value_id value, const char *source, int32_t *next) {
-    graph *graph = context->graph;
-    const graph_value *kept = graph_value_of(graph, value);
-    tensor_type type = kept->type;
+static insitu_status keep_value(pass_context_t *context, value_id_t value, const char *source, int32_t *next) {
+    graph_t *graph = context->graph;
+    const graph_value_t *kept = graph_value_of(graph, value);
+    tensor_type_t type = kept->type;
     type.offset = sym_int(graph->symbols, 0);
     shape_dense_strides(graph->symbols, &type.shape, type.strides);
-    const graph_arg format = {.kind = ARG_MEMORY_FORMAT, .number = MEMORY_FORMAT_CONTIGUOUS};
-    const emission clone = {.target = "aten.clone.default",
-                            .type = &type,
-                            .source = source,
-                            .arg_count = 2,
-                            .args = {{"self", arg_value(value)}, {"memory_format", format}}};
-    value_id result;
-    graph_output output = {.kind = RESULT_USER, .target = NONE, .user_index = (*next)++};
+    const graph_arg_t format = {.kind = ARG_MEMORY_FORMAT, .number = MEMORY_FORMAT_CONTIGUOUS};
+    const emission_t clone = {.target = "aten.clone.default",
+                              .type = &type,
+                              .source = source,
+                              .arg_count = 2,
+                              .args = {{"self", arg_value(value)}, {"memory_format", format}}};
+    value_id_t result;
+    graph_output_t output = {.kind = RESULT_USER, .target = NONE, .user_index = (*next)++};
     TRY(arena_printf(graph_arena(graph), &output.name, "node.%s", kept->name));
     TRY(graph_add_tensor(graph, output.name, &type, &result));
     TRY(emit_node(graph, &clone, context->diag, &result));
@@ -34,17 +34,17 @@ static insitu_status keep_value(pass_context *context, value_id value, const cha
     return graph_add_output(graph, &output);
 }
 
-static insitu_status keep_results(pass_context *context, node_id id, int32_t *next) {
-    const graph_node node = *graph_node_of(context->graph, id); /* nodes move where others are made */
+static insitu_status keep_results(pass_context_t *context, node_id_t id, int32_t *next) {
+    const graph_node_t node = *graph_node_of(context->graph, id); /* nodes move where others are made */
     for (uint32_t i = 0; i < node.result_count; i++)
         if (graph_value_of(context->graph, node.results[i])->kind == VALUE_TENSOR)
             TRY(keep_value(context, node.results[i], node.source, next));
     return INSITU_OK;
 }
 
-insitu_status pass_keep_values(pass_context *context, bool *out_changed) {
-    graph *graph = context->graph;
-    const node_id *order = graph->order;
+insitu_status pass_keep_values(pass_context_t *context, bool *out_changed) {
+    graph_t *graph = context->graph;
+    const node_id_t *order = graph->order;
     uint32_t count = graph->order_count;
     int32_t next = 0;
     for (uint32_t i = 0; i < graph->output_count; i++) next += graph->outputs[i].kind == RESULT_USER;

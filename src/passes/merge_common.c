@@ -12,13 +12,13 @@
 #include "passes/passes_int.h"
 
 typedef struct merger {
-    graph *graph;
-    bitset states;     /* values of mutation outputs */
+    graph_t *graph;
+    bitset_t states;   /* values of mutation outputs */
     uint32_t *buckets; /* node id + 1 by hash; 0: empty */
     uint32_t bucket_count;
-} merger;
+} merger_t;
 
-static uint64_t hash_arg(const graph_arg *arg, uint64_t seed, uint32_t depth) {
+static uint64_t hash_arg(const graph_arg_t *arg, uint64_t seed, uint32_t depth) {
     seed = hash_bytes(&arg->kind, sizeof(arg->kind), seed);
     switch (arg->kind) {
     case ARG_ABSENT:
@@ -40,14 +40,14 @@ static uint64_t hash_arg(const graph_arg *arg, uint64_t seed, uint32_t depth) {
     return seed;
 }
 
-static uint64_t hash_node(const graph_node *node) {
+static uint64_t hash_node(const graph_node_t *node) {
     uint64_t hash = hash_bytes(node->target, strlen(node->target), node->arg_count);
     for (uint32_t i = 0; i < node->arg_count; i++) hash = hash_arg(&node->args[i], hash, 0);
     return hash;
 }
 
-static bool may_merge(const merger *merger, const graph_node *node) {
-    const graph *graph = merger->graph;
+static bool may_merge(const merger_t *merger, const graph_node_t *node) {
+    const graph_t *graph = merger->graph;
     if (node_has_effect(graph, node) || !node->schema || node_is_random(graph, node)) return false;
     for (uint32_t i = 0; i < node->result_count; i++) {
         bool is_tensor = graph_value_of(graph, node->results[i])->kind == VALUE_TENSOR;
@@ -56,8 +56,8 @@ static bool may_merge(const merger *merger, const graph_node *node) {
     return true;
 }
 
-static insitu_status find_states(merger *merger, arena *scratch) {
-    const graph *graph = merger->graph;
+static insitu_status find_states(merger_t *merger, arena_t *scratch) {
+    const graph_t *graph = merger->graph;
     TRY(bitset_create(scratch, graph->value_count, &merger->states));
     for (uint32_t i = 0; i < graph->output_count; i++)
         if (graph->outputs[i].kind == RESULT_MUTATION && graph->outputs[i].arg.kind == ARG_VALUE)
@@ -66,19 +66,19 @@ static insitu_status find_states(merger *merger, arena *scratch) {
 }
 
 /* Copies may differ in their layout alone, which as_strided sees. */
-static bool results_same(const graph *graph, const graph_node *a, const graph_node *b) {
+static bool results_same(const graph_t *graph, const graph_node_t *a, const graph_node_t *b) {
     if (a->result_count != b->result_count) return false;
     bool is_copy = facts_of(a)->noop == NOOP_COPY;
     for (uint32_t i = 0; i < a->result_count; i++) {
-        const tensor_type *x = &graph_value_of(graph, a->results[i])->type,
-                          *y = &graph_value_of(graph, b->results[i])->type;
+        const tensor_type_t *x = &graph_value_of(graph, a->results[i])->type,
+                            *y = &graph_value_of(graph, b->results[i])->type;
         if (x->dtype != y->dtype || !shape_same(&x->shape, &y->shape)) return false;
         if (is_copy && !type_same_layout(x, y)) return false;
     }
     return true;
 }
 
-static bool nodes_same(const graph *graph, const graph_node *a, const graph_node *b) {
+static bool nodes_same(const graph_t *graph, const graph_node_t *a, const graph_node_t *b) {
     if (a->arg_count != b->arg_count || a->schema != b->schema || !results_same(graph, a, b)) return false;
     for (uint32_t i = 0; i < a->arg_count; i++)
         if (!arg_same(&a->args[i], &b->args[i])) return false;
@@ -86,42 +86,42 @@ static bool nodes_same(const graph *graph, const graph_node *a, const graph_node
 }
 
 /* The node equal to id that came before it; NO_NODE: id is new, and known from now on. */
-static node_id find_equal(merger *merger, node_id id) {
-    const graph_node *node = graph_node_of(merger->graph, id);
+static node_id_t find_equal(merger_t *merger, node_id_t id) {
+    const graph_node_t *node = graph_node_of(merger->graph, id);
     uint32_t at = (uint32_t)(hash_node(node) & (merger->bucket_count - 1));
     for (; merger->buckets[at] != 0; at = (at + 1) & (merger->bucket_count - 1)) {
-        node_id known = {merger->buckets[at] - 1};
+        node_id_t known = {merger->buckets[at] - 1};
         if (nodes_same(merger->graph, graph_node_of(merger->graph, known), node)) return known;
     }
     merger->buckets[at] = id.index + 1;
     return NO_NODE;
 }
 
-static void follow(void *user, value_id *value) {
-    const value_id *replacement = user;
+static void follow(void *user, value_id_t *value) {
+    const value_id_t *replacement = user;
     if (replacement[value->index].index != NONE) *value = replacement[value->index];
 }
 
-static insitu_status merge_in_graph(graph *graph, uint32_t depth, pass_context *context, bool *out_changed) {
-    merger merger = {.graph = graph, .bucket_count = 16};
-    value_id *replacement;
+static insitu_status merge_in_graph(graph_t *graph, uint32_t depth, pass_context_t *context, bool *out_changed) {
+    merger_t merger = {.graph = graph, .bucket_count = 16};
+    value_id_t *replacement;
     uint32_t kept = 0;
     TRY(for_each_subgraph(graph, depth, context, merge_in_graph, out_changed));
     TRY(find_states(&merger, context->scratch));
     while (merger.bucket_count < graph->order_count * 2) merger.bucket_count *= 2;
     TRY(arena_array(context->scratch, merger.bucket_count, sizeof(uint32_t), &merger.buckets));
-    TRY(arena_array(context->scratch, graph->value_count, sizeof(value_id), &replacement));
+    TRY(arena_array(context->scratch, graph->value_count, sizeof(value_id_t), &replacement));
     for (uint32_t i = 0; i < graph->value_count; i++) replacement[i] = NO_VALUE;
     for (uint32_t i = 0; i < graph->order_count; i++) {
-        node_id id = graph->order[i];
-        graph_node *node = graph_node_of(graph, id);
+        node_id_t id = graph->order[i];
+        graph_node_t *node = graph_node_of(graph, id);
         graph_visit_args(node, follow, replacement);
-        node_id equal = may_merge(&merger, node) ? find_equal(&merger, id) : NO_NODE;
+        node_id_t equal = may_merge(&merger, node) ? find_equal(&merger, id) : NO_NODE;
         if (equal.index == NONE) {
             graph->order[kept++] = id;
             continue;
         }
-        const graph_node *first = graph_node_of(graph, equal);
+        const graph_node_t *first = graph_node_of(graph, equal);
         for (uint32_t j = 0; j < node->result_count; j++) replacement[node->results[j].index] = first->results[j];
         *out_changed = true;
     }
@@ -130,7 +130,7 @@ static insitu_status merge_in_graph(graph *graph, uint32_t depth, pass_context *
     return INSITU_OK;
 }
 
-insitu_status pass_merge_common(pass_context *context, bool *out_changed) {
+insitu_status pass_merge_common(pass_context_t *context, bool *out_changed) {
     *out_changed = false;
     return merge_in_graph(context->graph, 0, context, out_changed);
 }

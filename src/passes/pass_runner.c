@@ -12,10 +12,10 @@ static const struct {
 #undef PASS
 };
 
-static insitu_status dump(const graph *graph, const char *name, insitu_diag *diag) {
+static insitu_status dump(const graph_t *graph, const char *name, insitu_diag *diag) {
     const char *wanted = switch_value(SWITCH_DUMP_PASS);
     if (!wanted || (strcmp(wanted, name) != 0 && strcmp(wanted, "all") != 0)) return INSITU_OK;
-    text printed;
+    text_t printed;
     text_init(&printed);
     insitu_status status = graph_print(graph, &printed, diag);
     if (status == INSITU_OK) log_printf(2, "after %s:\n%s", name, printed.data ? printed.data : "");
@@ -23,8 +23,9 @@ static insitu_status dump(const graph *graph, const char *name, insitu_diag *dia
     return status;
 }
 
-static insitu_status check_texts(const graph *graph, const char *name, text *first, text *second, insitu_diag *diag) {
-    struct graph *parsed = NULL;
+static insitu_status check_texts(const graph_t *graph, const char *name, text_t *first, text_t *second,
+                                 insitu_diag *diag) {
+    graph_t *parsed = NULL;
     TRY(graph_print(graph, first, diag));
     TRY(graph_parse(first->data ? first->data : "", &parsed, diag));
     insitu_status status = graph_print(parsed, second, diag);
@@ -35,10 +36,10 @@ static insitu_status check_texts(const graph *graph, const char *name, text *fir
     return INSITU_OK;
 }
 
-static insitu_status check_roundtrip(const graph *graph, const char *name, insitu_diag *diag) {
+static insitu_status check_roundtrip(const graph_t *graph, const char *name, insitu_diag *diag) {
     const char *wanted = switch_value(SWITCH_CHECK);
     if (!wanted || strcmp(wanted, "roundtrip") != 0) return INSITU_OK;
-    text first, second;
+    text_t first, second;
     text_init(&first);
     text_init(&second);
     insitu_status status = check_texts(graph, name, &first, &second, diag);
@@ -48,7 +49,7 @@ static insitu_status check_roundtrip(const graph *graph, const char *name, insit
 }
 
 /* A fault here is ours, if the graph was sound before: the sentence says after which pass. */
-static insitu_status verify_after(const graph *graph, const char *name, insitu_diag *diag) {
+static insitu_status verify_after(const graph_t *graph, const char *name, insitu_diag *diag) {
     insitu_diag found;
     insitu_diag_init(&found);
     insitu_status status = graph_verify(graph, &found);
@@ -57,13 +58,13 @@ static insitu_status verify_after(const graph *graph, const char *name, insitu_d
     return status;
 }
 
-static insitu_status run_pass(graph *graph, size_t index, insitu_diag *diag) {
-    arena scratch;
+static insitu_status run_pass(graph_t *graph, size_t index, insitu_diag *diag) {
+    arena_t scratch;
     bool changed;
     if (passes[index].needs_functional && !graph->functional)
         FAIL(diag, INSITU_ARG, "pass %s needs a functional graph: functionalize comes first", passes[index].name);
     arena_init(&scratch);
-    pass_context context = {.graph = graph, .scratch = &scratch, .diag = diag};
+    pass_context_t context = {.graph = graph, .scratch = &scratch, .diag = diag};
     insitu_status status = passes[index].run(&context, &changed);
     arena_release(&scratch);
     TRY(status);
@@ -78,21 +79,21 @@ static void check_wanted(void) {
     if (!wanted || !wanted[0] || strcmp(wanted, "all") == 0) return;
     for (size_t i = 0; i < COUNT_OF(passes); i++)
         if (strcmp(passes[i].name, wanted) == 0) return;
-    text names;
+    text_t names;
     text_init(&names);
     for (size_t i = 0; i < COUNT_OF(passes); i++) text_printf(&names, ",%s", passes[i].name);
     log_printf(1, "INSITU_DUMP_PASS: '%s' is not known; the values are all%s", wanted, names.data ? names.data : "");
     text_release(&names);
 }
 
-insitu_status passes_run(graph *graph, insitu_diag *diag) {
+insitu_status passes_run(graph_t *graph, insitu_diag *diag) {
     check_wanted();
     for (size_t i = 0; i < COUNT_OF(passes); i++)
         if (!passes[i].is_optional) TRY(run_pass(graph, i, diag));
     return INSITU_OK;
 }
 
-insitu_status passes_run_one(graph *graph, const char *name, insitu_diag *diag) {
+insitu_status passes_run_one(graph_t *graph, const char *name, insitu_diag *diag) {
     for (size_t i = 0; i < COUNT_OF(passes); i++)
         if (strcmp(passes[i].name, name) == 0) return run_pass(graph, i, diag);
     FAIL(diag, INSITU_ARG, "there is no pass '%s'", name);

@@ -9,21 +9,21 @@
 #define REFUSED_TARGET "insitu.refused"
 
 typedef struct pass_context {
-    graph *graph;
-    arena *scratch; /* emptied after each pass */
+    graph_t *graph;
+    arena_t *scratch; /* emptied after each pass */
     insitu_diag *diag;
-} pass_context;
-typedef insitu_status (*pass_fn)(pass_context *context, bool *out_changed);
+} pass_context_t;
+typedef insitu_status (*pass_fn)(pass_context_t *context, bool *out_changed);
 
 #define PASS(name, needs_functional, optional, help)                                                                   \
-    MUST_CHECK insitu_status pass_##name(pass_context *context, bool *out_changed);
+    MUST_CHECK insitu_status pass_##name(pass_context_t *context, bool *out_changed);
 #include "passes/passes.def"
 #undef PASS
 
 /* Runs the whole pipeline, optional passes left out: prints, verifies and round-trips each step as the switches ask;
  * verifies always. */
-MUST_CHECK insitu_status passes_run(graph *graph, insitu_diag *diag);
+MUST_CHECK insitu_status passes_run(graph_t *graph, insitu_diag *diag);
 /* Runs one pass by name. Errors: ARG (no such pass). */
-MUST_CHECK insitu_status passes_run_one(graph *graph, const char *name, insitu_diag *diag);
+MUST_CHECK insitu_status passes_run_one(graph_t *graph, const char *name, insitu_diag *diag);
 
 #endif

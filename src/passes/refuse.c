@@ -18,18 +18,18 @@ insitu_status refuse(insitu_diag *diag, const char *format, ...) {
     FAIL(diag, INSITU_UNSUPPORTED, "%s", length < 0 ? "is not handled" : reason);
 }
 
-static insitu_status string_arg(graph *graph, const char *string, graph_arg *out_arg) {
+static insitu_status string_arg(graph_t *graph, const char *string, graph_arg_t *out_arg) {
     out_arg->kind = ARG_STRING;
     return arena_string(graph_arena(graph), string, strlen(string), &out_arg->string);
 }
 
-insitu_status emit_refused(graph *graph, const refusal *refusal) {
-    const graph_node node = *refusal->node; /* nodes move where others are made */
-    node_id made;
+insitu_status emit_refused(graph_t *graph, const refusal_t *refusal) {
+    const graph_node_t node = *refusal->node; /* nodes move where others are made */
+    node_id_t made;
     TRY(graph_add_node(graph, REFUSED_TARGET, refusal->results, refusal->result_count, node.source, &made));
-    graph_node *refused = graph_node_of(graph, made);
+    graph_node_t *refused = graph_node_of(graph, made);
     refused->arg_count = 2 + refusal->operand_count;
-    TRY(arena_array(graph_arena(graph), refused->arg_count, sizeof(graph_arg), &refused->args));
+    TRY(arena_array(graph_arena(graph), refused->arg_count, sizeof(graph_arg_t), &refused->args));
     TRY(arena_array(graph_arena(graph), refused->arg_count, sizeof(char *), &refused->arg_names));
     for (uint32_t i = 0; i < refused->arg_count; i++) refused->arg_names[i] = "";
     TRY(string_arg(graph, node.target, &refused->args[0]));

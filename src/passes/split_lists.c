@@ -22,12 +22,12 @@ static const struct {
                {"minimum_", "clamp_max_"},
                {"norm", "linalg_vector_norm"}};
 
-static bool is_list(const schema_arg *arg) { return arg->flags & SCHEMA_LIST; }
+static bool is_list(const schema_arg_t *arg) { return arg->flags & SCHEMA_LIST; }
 
 /* The argument of the operator on lists that an item's operator takes at a position: that of its name, else the one at
  * this position. NONE: none of its type. */
-static uint32_t argument_for(const op_schema *lists, const op_schema *items, uint32_t position) {
-    const schema_arg *taken = &items->args[position];
+static uint32_t argument_for(const op_schema_t *lists, const op_schema_t *items, uint32_t position) {
+    const schema_arg_t *taken = &items->args[position];
     uint32_t found = schema_arg_index(lists, taken->name);
     if (found == NONE && position < lists->arg_count && schema_arg_index(items, lists->args[position].name) == NONE)
         found = position;
@@ -36,7 +36,7 @@ static uint32_t argument_for(const op_schema *lists, const op_schema *items, uin
 }
 
 /* Whether the operator takes an item of each list, and every other argument. */
-static bool takes_items(const op_schema *lists, const op_schema *items) {
+static bool takes_items(const op_schema_t *lists, const op_schema_t *items) {
     uint32_t taken = 0;
     if (items->writes != lists->writes) return false;
     for (uint32_t i = 0; i < items->arg_count; i++) {
@@ -48,7 +48,7 @@ static bool takes_items(const op_schema *lists, const op_schema *items) {
 }
 
 /* The operator for an item; NULL: the node is none on lists, or there is none. */
-static const op_schema *item_operator(const graph_node *node) {
+static const op_schema_t *item_operator(const graph_node_t *node) {
     char stem[64], name[80];
     if (!node->schema || strncmp(node->target, prefix, sizeof(prefix) - 1) != 0) return NULL;
     target_stem(node->target, stem, sizeof(stem));
@@ -56,13 +56,13 @@ static const op_schema *item_operator(const graph_node *node) {
     for (size_t i = 0; i < COUNT_OF(renamed); i++)
         if (strcmp(wanted, renamed[i].of_lists) == 0) wanted = renamed[i].of_items;
     int length = snprintf(name, sizeof(name), "aten.%s.", wanted);
-    const op_schema *items;
+    const op_schema_t *items;
     for (uint32_t i = 0; (items = schema_row(i)) != NULL; i++)
         if (strncmp(items->target, name, (size_t)length) == 0 && takes_items(node->schema, items)) return items;
     return NULL;
 }
 
-static insitu_status count_items(const graph_node *node, insitu_diag *diag, uint32_t *out_count) {
+static insitu_status count_items(const graph_node_t *node, insitu_diag *diag, uint32_t *out_count) {
     char text[NODE_TEXT_SIZE];
     *out_count = NONE;
     for (uint32_t i = 0; i < node->arg_count; i++) {
@@ -81,46 +81,46 @@ static insitu_status count_items(const graph_node *node, insitu_diag *diag, uint
 }
 
 /* An operator in place has results where that on lists has none: the tensors that it writes. */
-static insitu_status item_result(graph *graph, const graph_node *node, const op_schema *items, uint32_t index,
-                                 insitu_diag *diag, value_id *out_value) {
+static insitu_status item_result(graph_t *graph, const graph_node_t *node, const op_schema_t *items, uint32_t index,
+                                 insitu_diag *diag, value_id_t *out_value) {
     char stem[64], text[NODE_TEXT_SIZE];
     if (node->result_count) {
         *out_value = node->results[index];
         return INSITU_OK;
     }
-    const graph_arg *self = node->args[0].kind == ARG_LIST ? &node->args[0].list.items[index] : &node->args[0];
+    const graph_arg_t *self = node->args[0].kind == ARG_LIST ? &node->args[0].list.items[index] : &node->args[0];
     if (self->kind != ARG_VALUE)
         FAIL(diag, INSITU_FORMAT, "%s writes an argument that is no tensor", node_text(node, text, sizeof(text)));
     target_stem(items->target, stem, sizeof(stem));
-    const tensor_type type = graph_value_of(graph, self->value)->type;
+    const tensor_type_t type = graph_value_of(graph, self->value)->type;
     return graph_add_tensor(graph, stem, &type, out_value);
 }
 
-static insitu_status add_item(graph *graph, const graph_node *node, const op_schema *items, uint32_t index,
+static insitu_status add_item(graph_t *graph, const graph_node_t *node, const op_schema_t *items, uint32_t index,
                               insitu_diag *diag) {
-    node_id made;
-    value_id result;
+    node_id_t made;
+    value_id_t result;
     TRY(item_result(graph, node, items, index, diag, &result));
     TRY(graph_add_node(graph, items->target, &result, 1, node->source, &made));
     for (uint32_t i = 0; i < items->arg_count; i++) {
         uint32_t from = argument_for(node->schema, items, i);
         if (from == NONE) continue;
-        const graph_arg *given = &node->args[from];
+        const graph_arg_t *given = &node->args[from];
         graph_node_of(graph, made)->args[i] = is_list(&node->schema->args[from]) ? given->list.items[index] : *given;
     }
     TRY(fill_node(graph, made, diag));
     return graph_append(graph, made);
 }
 
-static insitu_status split_graph(graph *graph, uint32_t depth, pass_context *context, bool *out_changed) {
-    node_id *order = graph->order;
+static insitu_status split_graph(graph_t *graph, uint32_t depth, pass_context_t *context, bool *out_changed) {
+    node_id_t *order = graph->order;
     uint32_t count = graph->order_count;
     TRY(for_each_subgraph(graph, depth, context, split_graph, out_changed));
     graph->order = NULL;
     graph->order_count = graph->order_capacity = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const graph_node node = *graph_node_of(graph, order[i]);
-        const op_schema *items = item_operator(&node);
+        const graph_node_t node = *graph_node_of(graph, order[i]);
+        const op_schema_t *items = item_operator(&node);
         uint32_t item_count = 0;
         if (!items) {
             TRY(graph_append(graph, order[i]));
@@ -133,7 +133,7 @@ static insitu_status split_graph(graph *graph, uint32_t depth, pass_context *con
     return INSITU_OK;
 }
 
-insitu_status pass_split_lists(pass_context *context, bool *out_changed) {
+insitu_status pass_split_lists(pass_context_t *context, bool *out_changed) {
     *out_changed = false;
     return split_graph(context->graph, 0, context, out_changed);
 }

@@ -9,83 +9,84 @@
  * or leaves it undefined. Views without a row here can be read and not written: UNSUPPORTED. */
 #include "passes/passes_int.h"
 
-typedef insitu_status (*inverse_fn)(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                    value_id *out_value);
+typedef insitu_status (*inverse_fn)(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                    value_id_t *out_value);
 
-static const graph_arg *step_arg(const view_step *step, const char *name) {
-    const op_schema *schema = step->schema;
+static const graph_arg_t *step_arg(const view_step_t *step, const char *name) {
+    const op_schema_t *schema = step->schema;
     uint32_t position = schema ? schema_arg_index(schema, name) : NONE;
     return position == NONE ? NULL : &step->args[position];
 }
 
-static insitu_status refuse_view(const inverse_request *request, insitu_diag *diag, const char *why) {
+static insitu_status refuse_view(const inverse_request_t *request, insitu_diag *diag, const char *why) {
     return refuse(diag, "writes through a view made by %s, %s", request->step->schema->target, why);
 }
 
 /* A scatter with the step's own arguments, by name. */
-static insitu_status emit_scatter(graph *graph, const inverse_request *request, const char *target,
-                                  const char *const *names, uint32_t count, insitu_diag *diag, value_id *out_value) {
-    emission scatter = {.target = target,
-                        .type = request->parent,
-                        .source = request->writer->source,
-                        .arg_count = 2,
-                        .args = {{"self", arg_value(request->before)}, {"src", arg_value(request->value)}}};
+static insitu_status emit_scatter(graph_t *graph, const inverse_request_t *request, const char *target,
+                                  const char *const *names, uint32_t count, insitu_diag *diag, value_id_t *out_value) {
+    emission_t scatter = {.target = target,
+                          .type = request->parent,
+                          .source = request->writer->source,
+                          .arg_count = 2,
+                          .args = {{"self", arg_value(request->before)}, {"src", arg_value(request->value)}}};
     for (uint32_t i = 0; i < count; i++)
-        scatter.args[scatter.arg_count++] = (named_arg){names[i], *step_arg(request->step, names[i])};
+        scatter.args[scatter.arg_count++] = (named_arg_t){names[i], *step_arg(request->step, names[i])};
     *out_value = NO_VALUE;
     return emit_node(graph, &scatter, diag, out_value);
 }
 
-static insitu_status inverse_slice(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                   value_id *out_value) {
+static insitu_status inverse_slice(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                   value_id_t *out_value) {
     static const char *const names[] = {"dim", "start", "end", "step"};
     return emit_scatter(graph, request, "aten.slice_scatter.default", names, COUNT_OF(names), diag, out_value);
 }
 
-static insitu_status inverse_select(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                    value_id *out_value) {
+static insitu_status inverse_select(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                    value_id_t *out_value) {
     static const char *const names[] = {"dim", "index"};
     return emit_scatter(graph, request, "aten.select_scatter.default", names, COUNT_OF(names), diag, out_value);
 }
 
-static insitu_status inverse_diagonal(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                      value_id *out_value) {
+static insitu_status inverse_diagonal(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                      value_id_t *out_value) {
     static const char *const names[] = {"offset", "dim1", "dim2"};
     return emit_scatter(graph, request, "aten.diagonal_scatter.default", names, COUNT_OF(names), diag, out_value);
 }
 
-static insitu_status inverse_strided(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                     value_id *out_value) {
+static insitu_status inverse_strided(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                     value_id_t *out_value) {
     static const char *const names[] = {"size", "stride", "storage_offset"};
     return emit_scatter(graph, request, "aten.as_strided_scatter.default", names, COUNT_OF(names), diag, out_value);
 }
 
 /* One operator on the value alone gives the parent. */
-static insitu_status emit_back(graph *graph, const inverse_request *request, const char *target, const named_arg *args,
-                               uint32_t count, insitu_diag *diag, value_id *out_value) {
-    emission back = {.target = target,
-                     .type = request->parent,
-                     .source = request->writer->source,
-                     .arg_count = 1,
-                     .args = {{"self", arg_value(request->value)}}};
+static insitu_status emit_back(graph_t *graph, const inverse_request_t *request, const char *target,
+                               const named_arg_t *args, uint32_t count, insitu_diag *diag, value_id_t *out_value) {
+    emission_t back = {.target = target,
+                       .type = request->parent,
+                       .source = request->writer->source,
+                       .arg_count = 1,
+                       .args = {{"self", arg_value(request->value)}}};
     for (uint32_t i = 0; i < count; i++) back.args[back.arg_count++] = args[i];
     *out_value = NO_VALUE;
     return emit_node(graph, &back, diag, out_value);
 }
 
-static insitu_status inverse_transpose(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                       value_id *out_value) {
-    named_arg args[] = {{"dim0", *step_arg(request->step, "dim0")}, {"dim1", *step_arg(request->step, "dim1")}};
+static insitu_status inverse_transpose(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                       value_id_t *out_value) {
+    named_arg_t args[] = {{"dim0", *step_arg(request->step, "dim0")}, {"dim1", *step_arg(request->step, "dim1")}};
     return emit_back(graph, request, "aten.transpose.int", args, COUNT_OF(args), diag, out_value);
 }
 
-static insitu_status inverse_t(graph *graph, const inverse_request *request, insitu_diag *diag, value_id *out_value) {
+static insitu_status inverse_t(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                               value_id_t *out_value) {
     return emit_back(graph, request, "aten.t.default", NULL, 0, diag, out_value);
 }
 
-static insitu_status inverse_permute(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                     value_id *out_value) {
-    const graph_arg *dims = step_arg(request->step, "dims");
+static insitu_status inverse_permute(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                     value_id_t *out_value) {
+    const graph_arg_t *dims = step_arg(request->step, "dims");
     uint32_t rank = request->parent->shape.rank;
     int64_t back[MAX_RANK] = {0};
     if (dims->kind != ARG_LIST || dims->list.count != rank)
@@ -97,33 +98,33 @@ static insitu_status inverse_permute(graph *graph, const inverse_request *reques
             return refuse_view(request, diag, "whose dimensions don't fit");
         back[wrapped] = i;
     }
-    named_arg arg = {"dims", {0}};
+    named_arg_t arg = {"dims", {0}};
     TRY(arg_of_numbers(graph, back, rank, &arg.arg));
     return emit_back(graph, request, "aten.permute.default", &arg, 1, diag, out_value);
 }
 
-static insitu_status inverse_unsqueeze(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                       value_id *out_value) {
+static insitu_status inverse_unsqueeze(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                       value_id_t *out_value) {
     int64_t dim;
     uint32_t wrapped;
     if (!arg_constant(graph, step_arg(request->step, "dim"), &dim) ||
         !wrap_dim(dim, request->step->type.shape.rank, &wrapped))
         return refuse_view(request, diag, "whose dimension doesn't fit");
-    named_arg arg = {"dim", arg_of_int(graph, wrapped)};
+    named_arg_t arg = {"dim", arg_of_int(graph, wrapped)};
     return emit_back(graph, request, "aten.squeeze.dim", &arg, 1, diag, out_value);
 }
 
-static insitu_status inverse_view(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                  value_id *out_value) {
-    named_arg size = {"size", {0}};
+static insitu_status inverse_view(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                  value_id_t *out_value) {
+    named_arg_t size = {"size", {0}};
     TRY(arg_of_sizes(graph, &request->parent->shape, &size.arg));
     return emit_back(graph, request, "aten.view.default", &size, 1, diag, out_value);
 }
 
 /* One dimension dropped is put back by unsqueeze, several by a view. */
-static insitu_status inverse_squeeze(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                     value_id *out_value) {
-    const graph_arg *dim_arg = step_arg(request->step, "dim");
+static insitu_status inverse_squeeze(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                     value_id_t *out_value) {
+    const graph_arg_t *dim_arg = step_arg(request->step, "dim");
     uint32_t parent_rank = request->parent->shape.rank, rank = request->step->type.shape.rank, wrapped;
     int64_t dim;
     if (rank == parent_rank) {
@@ -132,39 +133,39 @@ static insitu_status inverse_squeeze(graph *graph, const inverse_request *reques
     }
     if (rank + 1 != parent_rank || !arg_constant(graph, dim_arg, &dim) || !wrap_dim(dim, parent_rank, &wrapped))
         return inverse_view(graph, request, diag, out_value);
-    named_arg arg = {"dim", arg_of_int(graph, wrapped)};
+    named_arg_t arg = {"dim", arg_of_int(graph, wrapped)};
     return emit_back(graph, request, "aten.unsqueeze.default", &arg, 1, diag, out_value);
 }
 
 /* Without a repeated element an expand only adds dimensions of size 1. */
-static insitu_status inverse_expand(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                    value_id *out_value) {
-    sym_pool *pool = graph->symbols;
+static insitu_status inverse_expand(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                    value_id_t *out_value) {
+    sym_pool_t *pool = graph->symbols;
     if (sym_is_eq(pool, shape_numel(pool, &request->parent->shape), shape_numel(pool, &request->step->type.shape)) !=
         TRUTH_TRUE)
         return refuse_view(request, diag, "which shows the same element several times");
     return inverse_view(graph, request, diag, out_value);
 }
 
-static insitu_status inverse_view_dtype(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                        value_id *out_value) {
-    named_arg arg = {"dtype", arg_of_dtype(request->parent->dtype)};
+static insitu_status inverse_view_dtype(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                        value_id_t *out_value) {
+    named_arg_t arg = {"dtype", arg_of_dtype(request->parent->dtype)};
     return emit_back(graph, request, "aten.view.dtype", &arg, 1, diag, out_value);
 }
 
-static insitu_status inverse_as_real(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                     value_id *out_value) {
+static insitu_status inverse_as_real(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                     value_id_t *out_value) {
     return emit_back(graph, request, "aten.view_as_complex.default", NULL, 0, diag, out_value);
 }
 
 /* conj and neg undo themselves. */
-static insitu_status inverse_again(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                   value_id *out_value) {
+static insitu_status inverse_again(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                   value_id_t *out_value) {
     return emit_back(graph, request, request->step->schema->target, NULL, 0, diag, out_value);
 }
 
-static insitu_status inverse_as_complex(graph *graph, const inverse_request *request, insitu_diag *diag,
-                                        value_id *out_value) {
+static insitu_status inverse_as_complex(graph_t *graph, const inverse_request_t *request, insitu_diag *diag,
+                                        value_id_t *out_value) {
     return emit_back(graph, request, "aten.view_as_real.default", NULL, 0, diag, out_value);
 }
 
@@ -190,13 +191,13 @@ static const struct {
     [INVERSE_UNFOLD] = {unfold_inverse, true},
 };
 
-bool view_inverse_needs_parent(const view_step *step) {
+bool view_inverse_needs_parent(const view_step_t *step) {
     return inverses[operator_facts_of(step->schema)->inverse].needs_parent;
 }
 
-insitu_status view_inverse(graph *graph, const inverse_request *request, insitu_diag *diag, value_id *out_value) {
+insitu_status view_inverse(graph_t *graph, const inverse_request_t *request, insitu_diag *diag, value_id_t *out_value) {
     *out_value = NO_VALUE;
-    const view_way way = (view_way)operator_facts_of(request->step->schema)->inverse;
+    const view_way_t way = (view_way_t)operator_facts_of(request->step->schema)->inverse;
     if (way == INVERSE_NONE) return refuse_view(request, diag, "which can be read and not written through");
     return inverses[way].inverse(graph, request, diag, out_value);
 }

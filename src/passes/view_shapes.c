@@ -12,13 +12,13 @@ bool wrap_dim(int64_t dim, uint32_t rank, uint32_t *out_dim) {
     return true;
 }
 
-static bool is_equal(sym_pool *pool, sym a, sym b) { return sym_is_eq(pool, a, b) == TRUTH_TRUE; }
+static bool is_equal(sym_pool_t *pool, sym_t a, sym_t b) { return sym_is_eq(pool, a, b) == TRUTH_TRUE; }
 
 /* Takes dimensions of the result, last first, until they cover numel. */
-static bool cover_group(sym_pool *pool, const shape *result, uint32_t *left, sym numel) {
-    sym one = sym_int(pool, 1), covered = one;
+static bool cover_group(sym_pool_t *pool, const shape_t *result, uint32_t *left, sym_t numel) {
+    sym_t one = sym_int(pool, 1), covered = one;
     while (*left > 0) {
-        sym size = result->sizes[*left - 1];
+        sym_t size = result->sizes[*left - 1];
         if (is_equal(pool, covered, numel) && !is_equal(pool, size, one)) break;
         covered = sym_mul(pool, covered, size);
         (*left)--;
@@ -26,11 +26,11 @@ static bool cover_group(sym_pool *pool, const shape *result, uint32_t *left, sym
     return is_equal(pool, covered, numel);
 }
 
-static bool groups_match(sym_pool *pool, const tensor_type *operand, const shape *result) {
-    sym one = sym_int(pool, 1), numel = one;
+static bool groups_match(sym_pool_t *pool, const tensor_type_t *operand, const shape_t *result) {
+    sym_t one = sym_int(pool, 1), numel = one;
     uint32_t left = result->rank;
     if (operand->shape.rank == 0) return true;
-    sym innermost = operand->strides[operand->shape.rank - 1];
+    sym_t innermost = operand->strides[operand->shape.rank - 1];
     for (uint32_t i = operand->shape.rank; i-- > 0;) {
         numel = sym_mul(pool, numel, operand->shape.sizes[i]);
         bool ends = i == 0;
@@ -44,7 +44,7 @@ static bool groups_match(sym_pool *pool, const tensor_type *operand, const shape
     return left == 0;
 }
 
-bool view_is_possible(sym_pool *pool, const tensor_type *operand, const tensor_type *result) {
+bool view_is_possible(sym_pool_t *pool, const tensor_type_t *operand, const tensor_type_t *result) {
     if (type_is_dense(pool, operand)) return true;
     if (sym_is_eq(pool, shape_numel(pool, &operand->shape), sym_int(pool, 0)) == TRUTH_TRUE) return true;
     int64_t offset;

@@ -1,9 +1,9 @@
 /* Plans: life cycle, names of counters, states that begin with zeros, and which segment a step lies in. */
 #include "plan/plan.h"
 
-insitu_status plan_create(plan **out_plan) {
+insitu_status plan_create(plan_t **out_plan) {
     *out_plan = NULL;
-    plan *plan = memory_alloc(sizeof(*plan));
+    plan_t *plan = memory_alloc(sizeof(*plan));
     if (!plan) return INSITU_NOMEM;
     memset(plan, 0, sizeof(*plan));
     arena_init(&plan->arena);
@@ -16,14 +16,14 @@ insitu_status plan_create(plan **out_plan) {
     return INSITU_OK;
 }
 
-void plan_destroy(plan *plan) {
+void plan_destroy(plan_t *plan) {
     if (!plan) return;
     sym_pool_release(&plan->symbols);
     arena_release(&plan->arena);
     memory_free(plan);
 }
 
-const char *counter_name(counter counter) {
+const char *counter_name(counter_t counter) {
     static const char *const names[] = {
 #define COUNTER(id, name, stat) name,
 #include "plan/counters.def"
@@ -32,7 +32,7 @@ const char *counter_name(counter counter) {
     return names[counter];
 }
 
-uint32_t plan_segment_of(const plan *plan, uint32_t step) {
+uint32_t plan_segment_of(const plan_t *plan, uint32_t step) {
     uint32_t low = 0, high = plan->segment_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -44,8 +44,8 @@ uint32_t plan_segment_of(const plan *plan, uint32_t step) {
     return low;
 }
 
-uint32_t plan_stop_from(const plan *plan, uint32_t step) {
-    const plan_facts *facts = &plan->facts;
+uint32_t plan_stop_from(const plan_t *plan, uint32_t step) {
+    const plan_facts_t *facts = &plan->facts;
     uint32_t low = 0, high = facts->stop_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -57,7 +57,7 @@ uint32_t plan_stop_from(const plan *plan, uint32_t step) {
     return low;
 }
 
-int64_t plan_copied_bytes(const plan *plan) {
+int64_t plan_copied_bytes(const plan_t *plan) {
     int64_t sum = 0, bytes;
     for (uint32_t i = 0; i < plan->report_count; i++)
         if (!sym_constant(&plan->symbols, plan->report[i].copied, &bytes) || !checked_add(sum, bytes, &sum))
@@ -65,9 +65,9 @@ int64_t plan_copied_bytes(const plan *plan) {
     return sum;
 }
 
-void plan_find_zero_states(plan *plan) {
+void plan_find_zero_states(plan_t *plan) {
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
-        plan_state_storage *block = &plan->state_storages[i];
+        plan_state_storage_t *block = &plan->state_storages[i];
         int64_t bytes;
         if (block->initial == NONE || !sym_constant(&plan->symbols, block->bytes, &bytes)) continue;
         const uint8_t *data = plan->weights[block->initial].data;

@@ -5,21 +5,21 @@
 
 /* ---- when expressions are known ---- */
 
-static uint32_t ready_of_symbol(const plan *plan, uint32_t symbol) {
-    const plan_symbol *source = &plan->symbol_sources[symbol];
+static uint32_t ready_of_symbol(const plan_t *plan, uint32_t symbol) {
+    const plan_symbol_t *source = &plan->symbol_sources[symbol];
     if (source->source == SYMBOL_UNUSED) return NONE;
     return source->source == SYMBOL_STEP ? source->step + 1 : 0;
 }
 
-static insitu_status find_ready(const plan *plan, arena *arena, uint32_t **out_ready) {
-    const sym_pool *pool = &plan->symbols;
+static insitu_status find_ready(const plan_t *plan, arena_t *arena, uint32_t **out_ready) {
+    const sym_pool_t *pool = &plan->symbols;
     uint32_t *ready;
     TRY(arena_array(arena, pool->node_count, sizeof(*ready), &ready));
     for (uint32_t id = 0; id < pool->node_count; id++) {
-        uint32_t symbol = sym_symbol_index(pool, (sym){id});
+        uint32_t symbol = sym_symbol_index(pool, (sym_t){id});
         if (symbol != NONE) ready[id] = ready_of_symbol(plan, symbol);
-        for (uint32_t i = 0; i < sym_arg_count(pool, (sym){id}); i++) {
-            uint32_t argument = sym_arg(pool, (sym){id}, i).id, known = argument < id ? ready[argument] : NONE;
+        for (uint32_t i = 0; i < sym_arg_count(pool, (sym_t){id}); i++) {
+            uint32_t argument = sym_arg(pool, (sym_t){id}, i).id, known = argument < id ? ready[argument] : NONE;
             if (known > ready[id]) ready[id] = known;
         }
     }
@@ -27,13 +27,13 @@ static insitu_status find_ready(const plan *plan, arena *arena, uint32_t **out_r
     return INSITU_OK;
 }
 
-static uint32_t ready_of(const plan *plan, const plan_facts *facts, sym expression) {
+static uint32_t ready_of(const plan_t *plan, const plan_facts_t *facts, sym_t expression) {
     return expression.id < plan->symbols.node_count ? facts->ready[expression.id] : NONE;
 }
 
 /* ---- what writes to states replace ---- */
 
-static bool add_dim(const plan *plan, const plan_step *step, sym dim, plan_write *write) {
+static bool add_dim(const plan_t *plan, const plan_step_t *step, sym_t dim, plan_write_t *write) {
     int64_t number;
     uint32_t rank = step->results[write->result].type.shape.rank;
     if (dim.id >= plan->symbols.node_count || !sym_constant(&plan->symbols, dim, &number)) return false;
@@ -43,19 +43,19 @@ static bool add_dim(const plan *plan, const plan_step *step, sym dim, plan_write
 }
 
 /* Behind the steps that run as often as the outermost control step around the step says; step + 1 outside of all. */
-static uint32_t end_of_control(const plan *plan, uint32_t step) {
+static uint32_t end_of_control(const plan_t *plan, uint32_t step) {
     uint32_t end = plan->steps[step].end;
     return step_is_control(&plan->steps[step]) && end > step && end <= plan->step_count ? end : step + 1;
 }
 
 /* An index update replaces the rows at its positions, a scatter its elements, any other step the whole of its result. */
-static bool has_positions(const plan *plan, const plan_step *step, plan_write *write) {
+static bool has_positions(const plan_t *plan, const plan_step_t *step, plan_write_t *write) {
     if (step->kind != STEP_LAYER || write->result || !step->attrs) return false;
     if (step->layer != LAYER_INDEX_UPDATE && step->layer != LAYER_SCATTER_UPDATE) return false;
     write->undo = step->layer == LAYER_INDEX_UPDATE ? UNDO_ROWS : UNDO_ELEMENTS;
     write->positions = layer_info_of(step->layer)->first_position;
-    attr_id id = step->layer == LAYER_INDEX_UPDATE ? ATTR_DIMS : ATTR_DIM;
-    const attr *attr = &step->attrs[layer_attr_index(step->layer, id)];
+    attr_id_t id = step->layer == LAYER_INDEX_UPDATE ? ATTR_DIMS : ATTR_DIM;
+    const attr_t *attr = &step->attrs[layer_attr_index(step->layer, id)];
     if (attr->kind == ATTR_KIND_SYM) return add_dim(plan, step, attr->value, write);
     bool is_good = attr->kind == ATTR_KIND_SYMS && attr->list.count > 0;
     for (uint32_t i = 0; is_good && i < attr->list.count; i++)
@@ -64,12 +64,12 @@ static bool has_positions(const plan *plan, const plan_step *step, plan_write *w
 }
 
 /* The first step before which the write's place is known; writers[s]: 1 + the last step that has written storage s. */
-static uint32_t known_from(const plan *plan, const plan_facts *facts, const uint32_t *writers,
-                           const plan_write *write) {
-    const plan_step *step = &plan->steps[write->step];
+static uint32_t known_from(const plan_t *plan, const plan_facts_t *facts, const uint32_t *writers,
+                           const plan_write_t *write) {
+    const plan_step_t *step = &plan->steps[write->step];
     uint32_t known = ready_of(plan, facts, step->results[write->result].type.offset);
     for (uint32_t i = 0; i < write->dim_count; i++) {
-        const plan_operand *positions = &step->operands[write->positions + i];
+        const plan_operand_t *positions = &step->operands[write->positions + i];
         uint32_t written = positions->storage < plan->storage_count ? writers[positions->storage] : NONE;
         uint32_t placed = ready_of(plan, facts, positions->type.offset);
         if (written > known) known = written;
@@ -79,7 +79,7 @@ static uint32_t known_from(const plan *plan, const plan_facts *facts, const uint
 }
 
 /* In a region, how often a write happens is not known: all that it may replace is saved before the outermost control step. */
-static void add_inside(const plan *plan, uint32_t control, plan_write write, plan_facts *facts) {
+static void add_inside(const plan_t *plan, uint32_t control, plan_write_t write, plan_facts_t *facts) {
     uint32_t placed = ready_of(plan, facts, plan->steps[write.step].results[write.result].type.offset);
     write.undo = placed > control ? UNDO_STORAGE : UNDO_WHOLE;
     write.save = control;
@@ -88,9 +88,9 @@ static void add_inside(const plan *plan, uint32_t control, plan_write write, pla
 
 /* What a write replaces is saved as early as its place is known, or where the write before it is saved, so that a segment has
  * few stops, and kernels that run several steps have none inside. */
-static void add_write(const plan *plan, const uint32_t *writers, plan_write write, plan_facts *facts) {
-    const plan_write *last = facts->write_count ? &facts->writes[facts->write_count - 1] : NULL;
-    plan_write found = write;
+static void add_write(const plan_t *plan, const uint32_t *writers, plan_write_t write, plan_facts_t *facts) {
+    const plan_write_t *last = facts->write_count ? &facts->writes[facts->write_count - 1] : NULL;
+    plan_write_t found = write;
     if (has_positions(plan, &plan->steps[write.step], &found)) write = found;
     uint32_t segment = plan_segment_of(plan, write.step), known = known_from(plan, facts, writers, &write);
     write.save = segment < plan->segment_count ? plan->segments[segment].first_step : write.step;
@@ -100,7 +100,7 @@ static void add_write(const plan *plan, const uint32_t *writers, plan_write writ
     facts->writes[facts->write_count++] = write;
 }
 
-static insitu_status find_writes(const plan *plan, arena *arena, plan_facts *facts) {
+static insitu_status find_writes(const plan_t *plan, arena_t *arena, plan_facts_t *facts) {
     uint32_t *writers;
     size_t count = 0;
     for (uint32_t i = 0; i < plan->step_count; i++) count += plan->steps[i].result_count;
@@ -109,10 +109,10 @@ static insitu_status find_writes(const plan *plan, arena *arena, plan_facts *fac
     uint32_t control = 0,
              end = 0; /* the step at hand, or the outermost control step around it, and behind what that runs */
     for (uint32_t i = 0; i < plan->step_count; i++) {
-        const plan_step *step = &plan->steps[i];
+        const plan_step_t *step = &plan->steps[i];
         if (i >= end) control = i, end = end_of_control(plan, i);
         for (uint32_t r = 0; r < step->result_count; r++) {
-            const plan_write write = {.step = i, .result = r};
+            const plan_write_t write = {.step = i, .result = r};
             uint32_t storage = step->results[r].storage;
             if (storage >= plan->storage_count || plan->storages[storage].kind != STORAGE_STATE) continue;
             if (i == control)
@@ -128,12 +128,12 @@ static insitu_status find_writes(const plan *plan, arena *arena, plan_facts *fac
 
 /* ---- where a call stops ---- */
 
-static void add_stop(plan_facts *facts, stop_kind kind, uint32_t step) {
-    facts->stops[facts->stop_count++] = (plan_stop){kind, step};
+static void add_stop(plan_facts_t *facts, stop_kind_t kind, uint32_t step) {
+    facts->stops[facts->stop_count++] = (plan_stop_t){kind, step};
 }
 
 /* A check in a loop may fail after whatever the loop has written. */
-static uint32_t find_last_check(const plan *plan) {
+static uint32_t find_last_check(const plan_t *plan) {
     uint32_t last = NONE;
     for (uint32_t i = 0; i < plan->step_count; i++)
         if (step_is_check(&plan->steps[i])) last = i;
@@ -143,10 +143,10 @@ static uint32_t find_last_check(const plan *plan) {
 }
 
 /* Before each step, and the end: what a control step runs begins or ends there. */
-static insitu_status find_edges(const plan *plan, arena *arena, bool **out_edges) {
+static insitu_status find_edges(const plan_t *plan, arena_t *arena, bool **out_edges) {
     TRY(arena_array(arena, (size_t)plan->step_count + 1, sizeof(**out_edges), out_edges));
     for (uint32_t i = 0; i < plan->step_count; i++) {
-        const plan_step *step = &plan->steps[i];
+        const plan_step_t *step = &plan->steps[i];
         if (!step_is_control(step)) continue;
         if (step->middle <= plan->step_count) (*out_edges)[step->middle] = true;
         if (step->end <= plan->step_count) (*out_edges)[step->end] = true;
@@ -154,7 +154,7 @@ static insitu_status find_edges(const plan *plan, arena *arena, bool **out_edges
     return INSITU_OK;
 }
 
-static insitu_status find_stops(const plan *plan, arena *arena, plan_facts *facts) {
+static insitu_status find_stops(const plan_t *plan, arena_t *arena, plan_facts_t *facts) {
     uint32_t segment = 0, write = 0;
     size_t most = (size_t)plan->segment_count + facts->write_count + 2 * (size_t)plan->step_count + 2;
     bool *edges;
@@ -175,18 +175,18 @@ static insitu_status find_stops(const plan *plan, arena *arena, plan_facts *fact
     return INSITU_OK;
 }
 
-insitu_status plan_find_facts(const plan *plan, arena *arena, plan_facts *out_facts) {
-    *out_facts = (plan_facts){.last_check = NONE};
+insitu_status plan_find_facts(const plan_t *plan, arena_t *arena, plan_facts_t *out_facts) {
+    *out_facts = (plan_facts_t){.last_check = NONE};
     TRY(find_ready(plan, arena, &out_facts->ready));
     out_facts->ready_count = plan->symbols.node_count;
     TRY(find_writes(plan, arena, out_facts));
     return find_stops(plan, arena, out_facts);
 }
 
-insitu_status plan_derive(plan *plan) { return plan_find_facts(plan, &plan->arena, &plan->facts); }
+insitu_status plan_derive(plan_t *plan) { return plan_find_facts(plan, &plan->arena, &plan->facts); }
 
 /* Facts are made of numbers alone, in memory that begins as zeros: they are equal if their bytes are. */
-bool plan_facts_same(const plan_facts *a, const plan_facts *b) {
+bool plan_facts_same(const plan_facts_t *a, const plan_facts_t *b) {
     if (a->last_check != b->last_check || a->write_count != b->write_count || a->stop_count != b->stop_count ||
         a->ready_count < b->ready_count)
         return false;

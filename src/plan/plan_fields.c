@@ -51,7 +51,7 @@ const char *update_kind_name(uint32_t kind) {
     return look_up(names, COUNT_OF(names), kind);
 }
 
-static const char *name_of_dtype(uint32_t type) { return type < DTYPE_COUNT ? dtype_name((dtype)type) : NULL; }
+static const char *name_of_dtype(uint32_t type) { return type < DTYPE_COUNT ? dtype_name((dtype_t)type) : NULL; }
 
 uint32_t name_find(names_fn names, const char *name, size_t size) {
     for (uint32_t i = 0; names(i); i++)
@@ -63,7 +63,7 @@ uint32_t name_find(names_fn names, const char *name, size_t size) {
 
 #define NO_EXTRA .limit = 0
 #define NO_LIMIT .limit = 0
-#define LIMIT(member) .limit = offsetof(plan, member)
+#define LIMIT(member) .limit = offsetof(plan_t, member)
 #define NAMES(function) .names = function
 #define PART_OF(type) .part = &type##_struct
 #define LOWEST .standard = INT64_MIN
@@ -71,13 +71,13 @@ uint32_t name_find(names_fn names, const char *name, size_t size) {
 #define ALWAYS UINT32_MAX
 #define IS(value) (1u << (value))
 
-#define STRUCT(type) static const plan_field type##_fields[] = {
+#define STRUCT(type) static const plan_field_t type##_fields[] = {
 #define FIELD(type, member, what, title, extra, exists)                                                                \
-    {.kind = FIELD_##what, .name = title, .offset = offsetof(type, member), extra, .when = exists},
+    {.kind = FIELD_##what, .name = title, .offset = offsetof(type##_t, member), extra, .when = exists},
 #define END(type)                                                                                                      \
     }                                                                                                                  \
     ;                                                                                                                  \
-    const plan_struct type##_struct = {type##_fields, COUNT_OF(type##_fields), sizeof(type)};
+    const plan_struct_t type##_struct = {type##_fields, COUNT_OF(type##_fields), sizeof(type##_t)};
 #define TABLE(member, type, counted, row_title)
 #include "plan/plan_fields.def"
 #undef STRUCT
@@ -89,21 +89,21 @@ uint32_t name_find(names_fn names, const char *name, size_t size) {
 #define FIELD(type, member, what, title, extra, exists)
 #define END(type)
 #define TABLE(member, type, counted, row_title)                                                                        \
-    {#member, row_title, offsetof(plan, member), offsetof(plan, counted), &type##_struct},
-const plan_table plan_tables[] = {
+    {#member, row_title, offsetof(plan_t, member), offsetof(plan_t, counted), &type##_struct},
+const plan_table_t plan_tables[] = {
 #include "plan/plan_fields.def"
 };
 
 /* ---- fields ---- */
 
-const plan_field *struct_selector(const plan_struct *fields) {
+const plan_field_t *struct_selector(const plan_struct_t *fields) {
     for (uint32_t i = 0; i < fields->count; i++)
         if (fields->fields[i].kind == FIELD_ENUM || fields->fields[i].kind == FIELD_OPTIONAL_ENUM)
             return &fields->fields[i];
     return NULL;
 }
 
-bool field_exists(const plan_struct *fields, const plan_field *field, const void *row) {
+bool field_exists(const plan_struct_t *fields, const plan_field_t *field, const void *row) {
     if (field->when == ALWAYS) return true;
     uint32_t value = field_number(struct_selector(fields), row);
     return value < 32 && (field->when & IS(value));
@@ -115,7 +115,7 @@ static bool is_zero(const void *bytes, size_t size) {
     return true;
 }
 
-bool field_is_left_out(const plan_field *field, const void *row) {
+bool field_is_left_out(const plan_field_t *field, const void *row) {
     const void *place = field_of(field, row);
     switch (field->kind) {
     case FIELD_TEXT: return !*(const char *const *)place || !**(const char *const *)place;
@@ -126,7 +126,7 @@ bool field_is_left_out(const plan_field *field, const void *row) {
     case FIELD_COUNT: return *(const uint32_t *)place == 0;
     case FIELD_NUMBER: return *(const int64_t *)place == field->standard;
     case FIELD_FLAG: return !*(const bool *)place;
-    case FIELD_TYPE: return is_zero(place, sizeof(tensor_type));
+    case FIELD_TYPE: return is_zero(place, sizeof(tensor_type_t));
     case FIELD_ENUM:
     case FIELD_ID:
     case FIELD_SIZE:
@@ -137,7 +137,7 @@ bool field_is_left_out(const plan_field *field, const void *row) {
     return false;
 }
 
-bool field_leave_out(const plan_field *field, void *row) {
+bool field_leave_out(const plan_field_t *field, void *row) {
     void *place = (char *)row + field->offset;
     switch (field->kind) {
     case FIELD_TEXT: *(const char **)place = ""; return true;
@@ -148,7 +148,7 @@ bool field_leave_out(const plan_field *field, void *row) {
     case FIELD_COUNT: *(uint32_t *)place = 0; return true;
     case FIELD_NUMBER: *(int64_t *)place = field->standard; return true;
     case FIELD_FLAG: *(bool *)place = false; return true;
-    case FIELD_TYPE: memset(place, 0, sizeof(tensor_type)); return true;
+    case FIELD_TYPE: memset(place, 0, sizeof(tensor_type_t)); return true;
     case FIELD_ENUM:
     case FIELD_ID:
     case FIELD_SIZE:

@@ -3,26 +3,26 @@
 #include "plan/plan_fields.h"
 
 typedef struct parser {
-    plan *plan;
+    plan_t *plan;
     const char *at; /* next character */
     uint32_t line, source_capacity, capacities[PLAN_TABLES];
     insitu_diag *diag;
-} parser;
+} parser_t;
 
-static insitu_status expected(const parser *p, const char *what) {
+static insitu_status expected(const parser_t *p, const char *what) {
     FAIL(p->diag, INSITU_FORMAT, "plan text, line %u: %s was expected at '%.*s'", p->line, what,
          (int)strcspn(p->at, "\n"), p->at);
 }
 
 /* ---- words ---- */
 
-static void skip_blanks(parser *p) { p->at += strspn(p->at, " \t\r"); }
+static void skip_blanks(parser_t *p) { p->at += strspn(p->at, " \t\r"); }
 
 static size_t word_size(const char *at) {
     return strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 }
 
-static bool take(parser *p, const char *mark) {
+static bool take(parser_t *p, const char *mark) {
     skip_blanks(p);
     size_t size = strlen(mark);
     if (strncmp(p->at, mark, size) != 0) return false;
@@ -30,10 +30,10 @@ static bool take(parser *p, const char *mark) {
     return true;
 }
 
-static insitu_status need(parser *p, const char *mark) { return take(p, mark) ? INSITU_OK : expected(p, mark); }
+static insitu_status need(parser_t *p, const char *mark) { return take(p, mark) ? INSITU_OK : expected(p, mark); }
 
 /* The whole word. */
-static bool take_word(parser *p, const char *word) {
+static bool take_word(parser_t *p, const char *word) {
     skip_blanks(p);
     size_t size = strlen(word);
     if (word_size(p->at) != size || memcmp(p->at, word, size) != 0) return false;
@@ -42,7 +42,7 @@ static bool take_word(parser *p, const char *word) {
 }
 
 /* A word of at most MAX_NAME characters. */
-static insitu_status parse_word(parser *p, const char *what, char *out_word) {
+static insitu_status parse_word(parser_t *p, const char *what, char *out_word) {
     skip_blanks(p);
     size_t size = word_size(p->at);
     out_word[0] = 0;
@@ -53,8 +53,8 @@ static insitu_status parse_word(parser *p, const char *what, char *out_word) {
     return INSITU_OK;
 }
 
-static insitu_status parse_number(parser *p, int64_t lowest, int64_t highest, int64_t *out) {
-    sym_value value;
+static insitu_status parse_number(parser_t *p, int64_t lowest, int64_t highest, int64_t *out) {
+    sym_value_t value;
     *out = 0;
     bool is_negative = take(p, "-");
     skip_blanks(p);
@@ -63,7 +63,7 @@ static insitu_status parse_number(parser *p, int64_t lowest, int64_t highest, in
     return *out >= lowest && *out <= highest ? INSITU_OK : expected(p, "a number in its range before this");
 }
 
-static insitu_status parse_id(parser *p, uint32_t *out) {
+static insitu_status parse_id(parser_t *p, uint32_t *out) {
     int64_t number;
     TRY(parse_number(p, 0, NONE, &number));
     *out = (uint32_t)number;
@@ -75,7 +75,7 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static insitu_status parse_hex(parser *p, int digits, uint64_t *out) {
+static insitu_status parse_hex(parser_t *p, int digits, uint64_t *out) {
     *out = 0;
     for (int i = 0; i < digits; i++, p->at++) {
         int digit = hex_digit(*p->at);
@@ -86,7 +86,7 @@ static insitu_status parse_hex(parser *p, int digits, uint64_t *out) {
 }
 
 /* After a backslash, as text_quoted writes it. */
-static insitu_status parse_escape(parser *p, char *out) {
+static insitu_status parse_escape(parser_t *p, char *out) {
     uint64_t byte;
     char c = *p->at++;
     *out = c == 'n' ? '\n' : c == 't' ? '\t' : c;
@@ -97,7 +97,7 @@ static insitu_status parse_escape(parser *p, char *out) {
     return byte ? INSITU_OK : expected(p, "a byte that is not 0 before this");
 }
 
-static insitu_status parse_text(parser *p, const char **out_text) {
+static insitu_status parse_text(parser_t *p, const char **out_text) {
     char *copy;
     size_t size = 0;
     *out_text = "";
@@ -116,41 +116,41 @@ static insitu_status parse_text(parser *p, const char **out_text) {
 /* ---- expressions and types ---- */
 
 /* Parsing one makes symbols of words that it doesn't know. */
-static insitu_status check_symbols(const parser *p, uint32_t count) {
-    const sym_pool *pool = &p->plan->symbols;
+static insitu_status check_symbols(const parser_t *p, uint32_t count) {
+    const sym_pool_t *pool = &p->plan->symbols;
     TRY(sym_pool_status(pool, p->diag));
     if (pool->symbol_count == count) return INSITU_OK;
     FAIL(p->diag, INSITU_FORMAT, "plan text, line %u: symbol '%s' is not declared", p->line, pool->symbols[count].name);
 }
 
-static insitu_status parse_sym(parser *p, sym *out) {
+static insitu_status parse_sym(parser_t *p, sym_t *out) {
     uint32_t count = p->plan->symbols.symbol_count;
     skip_blanks(p);
     TRY(sym_parse(&p->plan->symbols, &p->at, out, p->diag));
     return check_symbols(p, count);
 }
 
-static insitu_status parse_type(parser *p, tensor_type *out) {
+static insitu_status parse_type(parser_t *p, tensor_type_t *out) {
     uint32_t count = p->plan->symbols.symbol_count;
     skip_blanks(p);
     TRY(type_parse(&p->plan->symbols, &p->at, out, p->diag));
     return check_symbols(p, count);
 }
 
-static insitu_status parse_operand(parser *p, plan_operand *out) {
+static insitu_status parse_operand(parser_t *p, plan_operand_t *out) {
     TRY(need(p, "@"));
     TRY(parse_id(p, &out->storage));
     return parse_type(p, &out->type);
 }
 
 /* Until something that is no operand. */
-static insitu_status parse_operands(parser *p, const plan_operand **out_operands, uint32_t *out_count) {
-    plan_operand *operands = NULL;
+static insitu_status parse_operands(parser_t *p, const plan_operand_t **out_operands, uint32_t *out_count) {
+    plan_operand_t *operands = NULL;
     uint32_t capacity = 0, count = 0;
     skip_blanks(p);
     if (*p->at == '@') do {
             TRY(arena_grow(&p->plan->arena, &operands, &capacity, (size_t)count + 1, sizeof(*operands)));
-            operands[count] = (plan_operand){0};
+            operands[count] = (plan_operand_t){0};
             TRY(parse_operand(p, &operands[count++]));
         } while (take(p, ","));
     *out_operands = operands;
@@ -160,8 +160,8 @@ static insitu_status parse_operands(parser *p, const plan_operand **out_operands
 
 /* ---- steps ---- */
 
-static insitu_status parse_list(parser *p, attr *out) {
-    sym *items = NULL;
+static insitu_status parse_list(parser_t *p, attr_t *out) {
+    sym_t *items = NULL;
     uint32_t capacity = 0, count = 0;
     TRY(need(p, "["));
     if (!take(p, "]")) {
@@ -176,7 +176,7 @@ static insitu_status parse_list(parser *p, attr *out) {
     return INSITU_OK;
 }
 
-static insitu_status parse_attr(parser *p, layer_kind layer, attr_id id, attr *out) {
+static insitu_status parse_attr(parser_t *p, layer_kind_t layer, attr_id_t id, attr_t *out) {
     char word[MAX_NAME + 1];
     out->kind = attr_kind_of(id);
     switch (out->kind) {
@@ -193,9 +193,9 @@ static insitu_status parse_attr(parser *p, layer_kind layer, attr_id id, attr *o
     return expected(p, "an attribute");
 }
 
-static insitu_status parse_attrs(parser *p, plan_step *step) {
-    const layer_info *info = layer_info_of(step->layer);
-    attr *attrs;
+static insitu_status parse_attrs(parser_t *p, plan_step_t *step) {
+    const layer_info_t *info = layer_info_of(step->layer);
+    attr_t *attrs;
     TRY(arena_array(&p->plan->arena, info->attr_count, sizeof(*attrs), &attrs));
     step->attrs = attrs;
     if (!take(p, "{")) return INSITU_OK;
@@ -209,7 +209,7 @@ static insitu_status parse_attrs(parser *p, plan_step *step) {
     return need(p, "}");
 }
 
-static insitu_status parse_layer(parser *p, plan_step *step) {
+static insitu_status parse_layer(parser_t *p, plan_step_t *step) {
     char word[MAX_NAME + 1];
     TRY(parse_operands(p, &step->results, &step->result_count));
     if (step->result_count) TRY(need(p, "="));
@@ -223,9 +223,9 @@ static insitu_status parse_layer(parser *p, plan_step *step) {
 
 /* ---- rows ---- */
 
-static insitu_status parse_fields(parser *p, const plan_struct *fields, void *row);
+static insitu_status parse_fields(parser_t *p, const plan_struct_t *fields, void *row);
 
-static insitu_status parse_value(parser *p, const plan_field *field, void *row) {
+static insitu_status parse_value(parser_t *p, const plan_field_t *field, void *row) {
     void *place = (char *)row + field->offset;
     int64_t number;
     switch (field->kind) {
@@ -260,21 +260,21 @@ static insitu_status parse_value(parser *p, const plan_field *field, void *row) 
 }
 
 /* What comes next is this field: its name, or for the selector one of its values, and for a layer anything. */
-static bool field_is_next(parser *p, const plan_field *field, const plan_field *selector) {
+static bool field_is_next(parser_t *p, const plan_field_t *field, const plan_field_t *selector) {
     if (field->kind == FIELD_LAYER) return true;
     skip_blanks(p);
     return field == selector ? name_find(field->names, p->at, word_size(p->at)) != NONE : take_word(p, field->name);
 }
 
 /* "title": fields. A field that is not there has the value that is left out. */
-static insitu_status parse_fields(parser *p, const plan_struct *fields, void *row) {
-    const plan_field *selector = struct_selector(fields);
+static insitu_status parse_fields(parser_t *p, const plan_struct_t *fields, void *row) {
+    const plan_field_t *selector = struct_selector(fields);
     uint32_t first = fields->fields[0].kind == FIELD_TEXT;
     if (first) TRY(parse_value(p, &fields->fields[0], row));
     for (uint32_t i = first; i < fields->count; i++) (void)field_leave_out(&fields->fields[i], row);
     bool more = take(p, ":");
     for (uint32_t i = first; i < fields->count; i++) {
-        const plan_field *field = &fields->fields[i];
+        const plan_field_t *field = &fields->fields[i];
         if (!field_exists(fields, field, row)) continue;
         if (more && field_is_next(p, field, selector)) {
             TRY(parse_value(p, field, row));
@@ -286,29 +286,29 @@ static insitu_status parse_fields(parser *p, const plan_struct *fields, void *ro
     return more ? expected(p, "a field of the row") : INSITU_OK;
 }
 
-static insitu_status parse_index(parser *p, uint32_t count) {
+static insitu_status parse_index(parser_t *p, uint32_t count) {
     uint32_t index;
     TRY(parse_id(p, &index));
     return index == count && count < MAX_NODES ? INSITU_OK : expected(p, "the row's number before this");
 }
 
-static insitu_status parse_symbol(parser *p) {
-    plan *plan = p->plan;
+static insitu_status parse_symbol(parser_t *p) {
+    plan_t *plan = p->plan;
     uint32_t count = plan->symbols.symbol_count;
-    symbol_row row = {0};
+    symbol_row_t row = {0};
     TRY(parse_index(p, count));
     TRY(parse_fields(p, &symbol_row_struct, &row));
     if (!sym_is_name(row.symbol.name) || sym_find_symbol(&plan->symbols, row.symbol.name) != NONE)
         return expected(p, "the new name of a symbol before this");
     if (row.symbol.min > row.symbol.max) return expected(p, "a min that is no more than max before this");
-    TRY(arena_grow(&plan->arena, &plan->symbol_sources, &p->source_capacity, (size_t)count + 1, sizeof(plan_symbol)));
+    TRY(arena_grow(&plan->arena, &plan->symbol_sources, &p->source_capacity, (size_t)count + 1, sizeof(plan_symbol_t)));
     plan->symbol_sources[count] = row.source;
     (void)sym_add_symbol(&plan->symbols, row.symbol.name, row.symbol.kind, row.symbol.min, row.symbol.max);
     return sym_pool_status(&plan->symbols, p->diag);
 }
 
-static insitu_status parse_row(parser *p, uint32_t table_index) {
-    const plan_table *table = &plan_tables[table_index];
+static insitu_status parse_row(parser_t *p, uint32_t table_index) {
+    const plan_table_t *table = &plan_tables[table_index];
     uint32_t *count = (uint32_t *)(void *)((char *)p->plan + table->count);
     void **rows = (void **)(void *)((char *)p->plan + table->rows);
     TRY(parse_index(p, *count));
@@ -321,7 +321,7 @@ static insitu_status parse_row(parser *p, uint32_t table_index) {
 
 /* ---- lines ---- */
 
-static insitu_status parse_head(parser *p) {
+static insitu_status parse_head(parser_t *p) {
     TRY(need(p, "plan"));
     TRY(need(p, ":"));
     TRY(need(p, "first_write"));
@@ -333,14 +333,14 @@ static insitu_status parse_head(parser *p) {
     return parse_hex(p, DIGITS, &p->plan->identity);
 }
 
-static insitu_status parse_line(parser *p) {
+static insitu_status parse_line(parser_t *p) {
     if (take_word(p, "symbol")) return parse_symbol(p);
     for (uint32_t i = 0; i < PLAN_TABLES; i++)
         if (take_word(p, plan_tables[i].row_name)) return parse_row(p, i);
     return expected(p, "a row of the plan");
 }
 
-static insitu_status parse_lines(parser *p) {
+static insitu_status parse_lines(parser_t *p) {
     bool has_begun = false;
     for (p->line = 1; *p->at; p->line++) {
         skip_blanks(p);
@@ -358,11 +358,11 @@ static insitu_status parse_lines(parser *p) {
     return has_begun ? INSITU_OK : expected(p, "plan");
 }
 
-insitu_status plan_parse(const char *source, plan **out_plan, insitu_diag *diag) {
+insitu_status plan_parse(const char *source, plan_t **out_plan, insitu_diag *diag) {
     *out_plan = NULL;
-    plan *parsed;
+    plan_t *parsed;
     TRY(plan_create(&parsed));
-    parser p = {.plan = parsed, .at = source, .line = 1, .diag = diag};
+    parser_t p = {.plan = parsed, .at = source, .line = 1, .diag = diag};
     insitu_status status = parse_lines(&p);
     if (status == INSITU_OK) status = plan_derive(parsed);
     if (status == INSITU_OK) status = plan_verify(parsed, diag);

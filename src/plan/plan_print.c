@@ -13,19 +13,19 @@
 
 /* ---- steps ---- */
 
-static void print_operand(const plan *plan, const plan_operand *operand, text *out) {
+static void print_operand(const plan_t *plan, const plan_operand_t *operand, text_t *out) {
     text_printf(out, "@%u ", operand->storage);
     type_print(&plan->symbols, &operand->type, out);
 }
 
-static void print_operands(const plan *plan, const plan_operand *operands, uint32_t count, text *out) {
+static void print_operands(const plan_t *plan, const plan_operand_t *operands, uint32_t count, text_t *out) {
     for (uint32_t i = 0; i < count; i++) {
         if (i) text_printf(out, ", ");
         print_operand(plan, &operands[i], out);
     }
 }
 
-static void print_attr(const plan *plan, const attr *attr, text *out) {
+static void print_attr(const plan_t *plan, const attr_t *attr, text_t *out) {
     switch (attr->kind) {
     case ATTR_KIND_NONE: break;
     case ATTR_KIND_SYM: sym_print(&plan->symbols, attr->value, out); break;
@@ -42,8 +42,8 @@ static void print_attr(const plan *plan, const attr *attr, text *out) {
     }
 }
 
-static void print_attrs(const plan *plan, const plan_step *step, text *out) {
-    const layer_info *info = layer_info_of(step->layer);
+static void print_attrs(const plan_t *plan, const plan_step_t *step, text_t *out) {
+    const layer_info_t *info = layer_info_of(step->layer);
     const char *before = " {";
     for (uint32_t i = 0; step->attrs && i < info->attr_count; i++) {
         if (step->attrs[i].kind == ATTR_KIND_NONE) continue;
@@ -54,7 +54,7 @@ static void print_attrs(const plan *plan, const plan_step *step, text *out) {
     if (before[0] == ',') text_printf(out, "}");
 }
 
-static void print_layer(const plan *plan, const plan_step *step, text *out) {
+static void print_layer(const plan_t *plan, const plan_step_t *step, text_t *out) {
     print_operands(plan, step->results, step->result_count, out);
     text_printf(out, step->result_count ? " = %s(" : "%s(", layer_info_of(step->layer)->name);
     print_operands(plan, step->operands, step->operand_count, out);
@@ -64,9 +64,9 @@ static void print_layer(const plan *plan, const plan_step *step, text *out) {
 
 /* ---- rows ---- */
 
-static void print_fields(const plan *plan, const plan_struct *fields, const void *row, text *out);
+static void print_fields(const plan_t *plan, const plan_struct_t *fields, const void *row, text_t *out);
 
-static void print_value(const plan *plan, const plan_field *field, const void *row, text *out) {
+static void print_value(const plan_t *plan, const plan_field_t *field, const void *row, text_t *out) {
     const void *place = field_of(field, row);
     switch (field->kind) {
     case FIELD_TEXT: text_quoted(out, *(const char *const *)place); break;
@@ -79,7 +79,7 @@ static void print_value(const plan *plan, const plan_field *field, const void *r
     case FIELD_SIZE: text_printf(out, "%zu", *(const size_t *)place); break;
     case FIELD_FLAG: break;
     case FIELD_SYM:
-    case FIELD_COUNT: sym_print(&plan->symbols, *(const sym *)place, out); break;
+    case FIELD_COUNT: sym_print(&plan->symbols, *(const sym_t *)place, out); break;
     case FIELD_TYPE: type_print(&plan->symbols, place, out); break;
     case FIELD_OPERAND: print_operand(plan, place, out); break;
     case FIELD_LAYER: print_layer(plan, row, out); break;
@@ -87,15 +87,15 @@ static void print_value(const plan *plan, const plan_field *field, const void *r
     }
 }
 
-static bool has_title(const plan_struct *fields) { return fields->fields[0].kind == FIELD_TEXT; }
+static bool has_title(const plan_struct_t *fields) { return fields->fields[0].kind == FIELD_TEXT; }
 
 /* "title": fields */
-static void print_fields(const plan *plan, const plan_struct *fields, const void *row, text *out) {
-    const plan_field *selector = struct_selector(fields);
+static void print_fields(const plan_t *plan, const plan_struct_t *fields, const void *row, text_t *out) {
+    const plan_field_t *selector = struct_selector(fields);
     const char *before = ": ";
     if (has_title(fields)) print_value(plan, &fields->fields[0], row, out);
     for (uint32_t i = has_title(fields); i < fields->count; i++) {
-        const plan_field *field = &fields->fields[i];
+        const plan_field_t *field = &fields->fields[i];
         if (!field_exists(fields, field, row) || field_is_left_out(field, row)) continue;
         text_printf(out, "%s", before);
         if (field != selector && field->kind != FIELD_LAYER)
@@ -105,15 +105,15 @@ static void print_fields(const plan *plan, const plan_struct *fields, const void
     }
 }
 
-static void print_row(const plan *plan, const char *name, uint32_t index, const plan_struct *fields, const void *row,
-                      text *out) {
+static void print_row(const plan_t *plan, const char *name, uint32_t index, const plan_struct_t *fields,
+                      const void *row, text_t *out) {
     text_printf(out, has_title(fields) ? "%s %u " : "%s %u", name, index);
     print_fields(plan, fields, row, out);
 }
 
 /* ---- comments ---- */
 
-static const char *storage_label(const plan *plan, const plan_storage *storage) {
+static const char *storage_label(const plan_t *plan, const plan_storage_t *storage) {
     switch (storage->kind) {
     case STORAGE_WEIGHT: return plan->weights[storage->index].name;
     case STORAGE_STATE:
@@ -128,14 +128,14 @@ static const char *storage_label(const plan *plan, const plan_storage *storage) 
 }
 
 /* What an open snapshot saves before the step. */
-static void print_saves(const plan *plan, uint32_t step, text *out) {
+static void print_saves(const plan_t *plan, uint32_t step, text_t *out) {
     const char *before = "# an open snapshot saves what is replaced by step ";
     for (uint32_t i = 0; i < plan->facts.write_count; i++) {
         static const char *const undo[] = {[UNDO_WHOLE] = "",
                                            [UNDO_STORAGE] = " (all memory)",
                                            [UNDO_ROWS] = " (rows)",
                                            [UNDO_ELEMENTS] = " (elements)"};
-        const plan_write *write = &plan->facts.writes[i];
+        const plan_write_t *write = &plan->facts.writes[i];
         if (write->save != step) continue;
         text_printf(out, "%s%u%s", before, write->step, undo[write->undo]);
         before = ", ";
@@ -144,9 +144,9 @@ static void print_saves(const plan *plan, uint32_t step, text *out) {
 }
 
 /* What happens before the step. */
-static void print_stops(const plan *plan, uint32_t step, text *out) {
+static void print_stops(const plan_t *plan, uint32_t step, text_t *out) {
     for (uint32_t i = 0; i < plan->facts.stop_count; i++) {
-        const plan_stop *stop = &plan->facts.stops[i];
+        const plan_stop_t *stop = &plan->facts.stops[i];
         if (stop->step != step) continue;
         if (stop->kind == STOP_SEGMENT && step) text_printf(out, "# a segment begins: its sizes are known by now\n");
         if (stop->kind == STOP_CHECKED) text_printf(out, "# nothing can fail from here on\n");
@@ -157,7 +157,7 @@ static void print_stops(const plan *plan, uint32_t step, text *out) {
 
 /* ---- the text ---- */
 
-static void print_table(const plan *plan, const plan_table *table, text *out) {
+static void print_table(const plan_t *plan, const plan_table_t *table, text_t *out) {
     bool is_steps = table->rows == offsetof(struct plan, steps),
          is_storages = table->rows == offsetof(struct plan, storages);
     for (uint32_t i = 0; i < table_count(table, plan); i++) {
@@ -169,12 +169,12 @@ static void print_table(const plan *plan, const plan_table *table, text *out) {
     }
 }
 
-void plan_print(const plan *plan, text *out) {
+void plan_print(const plan_t *plan, text_t *out) {
     text_printf(out, "plan: first_write %u", plan->first_write);
     if (plan->identity) text_printf(out, ", program %016" PRIx64, plan->identity);
     text_printf(out, "\n");
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
-        symbol_row row = {plan->symbols.symbols[i], plan->symbol_sources[i]};
+        symbol_row_t row = {plan->symbols.symbols[i], plan->symbol_sources[i]};
         print_row(plan, "symbol", i, &symbol_row_struct, &row, out);
         text_printf(out, "\n");
     }

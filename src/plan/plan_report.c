@@ -5,7 +5,7 @@
 
 enum { COLUMNS = 5, GAP = 3 };
 
-static void print_amount(int64_t bytes, text *out) {
+static void print_amount(int64_t bytes, text_t *out) {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
     if (bytes < 1024) {
         text_printf(out, "%" PRId64 " bytes", bytes);
@@ -21,16 +21,16 @@ static void print_amount(int64_t bytes, text *out) {
     text_printf(out, "%.*f %s", is_whole ? 0 : 1, amount, units[unit]);
 }
 
-static bool is_zero(const plan *plan, sym bytes) {
+static bool is_zero(const plan_t *plan, sym_t bytes) {
     int64_t constant;
     return sym_constant(&plan->symbols, bytes, &constant) && constant == 0;
 }
 
 /* " (moves 384, saves 16)" */
-static void print_extra(const plan *plan, const report_row *row, text *out) {
+static void print_extra(const plan_t *plan, const report_row_t *row, text_t *out) {
     const struct {
         const char *verb;
-        sym bytes;
+        sym_t bytes;
     } parts[] = {{"moves", row->moved}, {"saves", row->saved}};
     const char *before = " (";
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
@@ -42,7 +42,7 @@ static void print_extra(const plan *plan, const report_row *row, text *out) {
     if (before[0] == ',') text_printf(out, ")");
 }
 
-void plan_print_verdict(const plan *plan, const report_row *row, text *out) {
+void plan_print_verdict(const plan_t *plan, const report_row_t *row, text_t *out) {
     int64_t bytes;
     if (row->in_place) {
         text_printf(out, "in place");
@@ -59,7 +59,7 @@ void plan_print_verdict(const plan *plan, const report_row *row, text *out) {
     if (row->reason[0]) text_printf(out, ": %s", row->reason);
 }
 
-static void print_cell(const plan *plan, const report_row *row, uint32_t column, text *out) {
+static void print_cell(const plan_t *plan, const report_row_t *row, uint32_t column, text_t *out) {
     switch (column) {
     case 0: text_printf(out, "%s", row->name); break;
     case 1:
@@ -72,8 +72,8 @@ static void print_cell(const plan *plan, const report_row *row, uint32_t column,
     }
 }
 
-static size_t cell_width(const plan *plan, const report_row *row, uint32_t column) {
-    text cell;
+static size_t cell_width(const plan_t *plan, const report_row_t *row, uint32_t column) {
+    text_t cell;
     text_init(&cell);
     print_cell(plan, row, column, &cell);
     size_t width = cell.size;
@@ -82,9 +82,9 @@ static size_t cell_width(const plan *plan, const report_row *row, uint32_t colum
 }
 
 /* What would avoid each copy, below the table. */
-static void print_advice(const plan *plan, text *out) {
+static void print_advice(const plan_t *plan, text_t *out) {
     for (uint32_t i = 0; i < plan->report_count; i++) {
-        const report_row *row = &plan->report[i];
+        const report_row_t *row = &plan->report[i];
         if (!row->advice[0]) continue;
         text_printf(out, "%s", row->name);
         if (row->source[0]) text_printf(out, " (%s)", row->source);
@@ -92,7 +92,7 @@ static void print_advice(const plan *plan, text *out) {
     }
 }
 
-void plan_print_report(const plan *plan, text *out) {
+void plan_print_report(const plan_t *plan, text_t *out) {
     static const char *const titles[COLUMNS] = {"state", "shape", "update", "bytes written/call", "verdict"};
     size_t widths[COLUMNS];
     for (uint32_t column = 0; column < COLUMNS; column++) {

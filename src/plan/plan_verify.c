@@ -9,9 +9,9 @@
 
 enum { FAULTS_SHOWN = 10 };
 
-void fault(plan_checker *checker, const char *format, ...) {
+void fault(plan_checker_t *checker, const char *format, ...) {
     if (checker->fault_count++ >= FAULTS_SHOWN) return;
-    text *faults = &checker->faults;
+    text_t *faults = &checker->faults;
     text_printf(faults, "%s%s: ", checker->fault_count > 1 ? "; " : "", checker->where);
     va_list arguments;
     va_start(arguments, format);
@@ -19,7 +19,7 @@ void fault(plan_checker *checker, const char *format, ...) {
     va_end(arguments);
 }
 
-void fault_at(plan_checker *checker, const char *format, ...) {
+void fault_at(plan_checker_t *checker, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(checker->where, sizeof(checker->where), format, arguments);
@@ -31,17 +31,17 @@ void fault_at(plan_checker *checker, const char *format, ...) {
 
 static uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-static insitu_status find_size_ready(plan_checker *checker) {
-    const plan *plan = checker->plan;
-    const sym_pool *pool = &plan->symbols;
+static insitu_status find_size_ready(plan_checker_t *checker) {
+    const plan_t *plan = checker->plan;
+    const sym_pool_t *pool = &plan->symbols;
     TRY(arena_array(&checker->scratch, pool->node_count, sizeof(uint32_t), &checker->size_ready));
     for (uint32_t id = 0; id < pool->node_count; id++) {
-        uint32_t symbol = sym_symbol_index(pool, (sym){id}), ready = checker->facts.ready[id];
+        uint32_t symbol = sym_symbol_index(pool, (sym_t){id}), ready = checker->facts.ready[id];
         if (symbol != NONE && plan->symbol_sources[symbol].source == SYMBOL_STEP &&
             !plan->symbol_sources[symbol].in_sizes)
             ready = NONE;
-        for (uint32_t i = 0; i < sym_arg_count(pool, (sym){id}); i++) {
-            uint32_t argument = sym_arg(pool, (sym){id}, i).id;
+        for (uint32_t i = 0; i < sym_arg_count(pool, (sym_t){id}); i++) {
+            uint32_t argument = sym_arg(pool, (sym_t){id}, i).id;
             if (argument < id) ready = later(ready, checker->size_ready[argument]);
         }
         checker->size_ready[id] = ready;
@@ -49,7 +49,7 @@ static insitu_status find_size_ready(plan_checker *checker) {
     return INSITU_OK;
 }
 
-bool check_sym(plan_checker *checker, sym value, const char *what) {
+bool check_sym(plan_checker_t *checker, sym_t value, const char *what) {
     if (value.id >= checker->plan->symbols.node_count) {
         fault(checker, "%s is no expression of the plan", what);
         return false;
@@ -61,13 +61,13 @@ bool check_sym(plan_checker *checker, sym value, const char *what) {
     return true;
 }
 
-void check_known(plan_checker *checker, const uint32_t *ready, sym value, uint32_t limit, const char *what) {
+void check_known(plan_checker_t *checker, const uint32_t *ready, sym_t value, uint32_t limit, const char *what) {
     if (ready[value.id] > limit) fault(checker, "%s needs a value that is not known by then", what);
 }
 
-bool check_int(plan_checker *checker, sym value, int64_t lowest, const char *what) {
+bool check_int(plan_checker_t *checker, sym_t value, int64_t lowest, const char *what) {
     if (!check_sym(checker, value, what)) return false;
-    const sym_pool *pool = &checker->plan->symbols;
+    const sym_pool_t *pool = &checker->plan->symbols;
     if (sym_kind_of(pool, value) != SYM_KIND_INT) {
         fault(checker, "%s is not an integer", what);
         return false;
@@ -82,7 +82,7 @@ bool check_int(plan_checker *checker, sym value, int64_t lowest, const char *wha
 
 /* ---- types and operands ---- */
 
-bool check_type(plan_checker *checker, const tensor_type *type, const char *what) {
+bool check_type(plan_checker_t *checker, const tensor_type_t *type, const char *what) {
     if ((uint32_t)type->dtype >= DTYPE_COUNT || type->shape.rank > MAX_RANK) {
         fault(checker, "%s has an unknown dtype or a rank over %d", what, MAX_RANK);
         return false;
@@ -96,7 +96,7 @@ bool check_type(plan_checker *checker, const tensor_type *type, const char *what
 }
 
 /* The type's last byte, if its numbers are constants. False: they are not. Overflow gives SIZE_MAX. */
-static bool constant_extent(const sym_pool *pool, const tensor_type *type, size_t *out_bytes) {
+static bool constant_extent(const sym_pool_t *pool, const tensor_type_t *type, size_t *out_bytes) {
     int64_t sizes[MAX_RANK], strides[MAX_RANK], offset;
     if (!sym_constant(pool, type->offset, &offset)) return false;
     for (uint32_t i = 0; i < type->shape.rank; i++)
@@ -107,7 +107,7 @@ static bool constant_extent(const sym_pool *pool, const tensor_type *type, size_
 }
 
 /* The type's numbers are constants, its elements lie in size bytes, and a dense copy of them has a size too. */
-static bool fits_in(const sym_pool *pool, const tensor_type *type, size_t size) {
+static bool fits_in(const sym_pool_t *pool, const tensor_type_t *type, size_t size) {
     size_t extent, dense = dtype_size(type->dtype);
     if (!constant_extent(pool, type, &extent) || extent > size) return false;
     for (uint32_t i = 0; i < type->shape.rank; i++) {
@@ -118,8 +118,8 @@ static bool fits_in(const sym_pool *pool, const tensor_type *type, size_t size) 
     return dense <= INT64_MAX;
 }
 
-bool check_operand(plan_checker *checker, const plan_operand *operand, const char *what) {
-    const plan *plan = checker->plan;
+bool check_operand(plan_checker_t *checker, const plan_operand_t *operand, const char *what) {
+    const plan_t *plan = checker->plan;
     if (operand->storage >= plan->storage_count) {
         fault(checker, "%s has no storage", what);
         return false;
@@ -127,7 +127,7 @@ bool check_operand(plan_checker *checker, const plan_operand *operand, const cha
     if (!check_type(checker, &operand->type, what)) return false;
     int64_t bytes;
     size_t extent;
-    sym storage_bytes = plan->storages[operand->storage].bytes;
+    sym_t storage_bytes = plan->storages[operand->storage].bytes;
     if (checker->storage_is_good[operand->storage] && sym_constant(&plan->symbols, storage_bytes, &bytes) &&
         constant_extent(&plan->symbols, &operand->type, &extent) && extent > (size_t)bytes) {
         fault(checker, "%s reaches beyond its storage of %" PRId64 " bytes", what, bytes);
@@ -138,8 +138,8 @@ bool check_operand(plan_checker *checker, const plan_operand *operand, const cha
 
 /* ---- the tables ---- */
 
-static void check_counts(plan_checker *checker) {
-    const plan *plan = checker->plan;
+static void check_counts(plan_checker_t *checker) {
+    const plan_t *plan = checker->plan;
     fault_at(checker, "plan");
     const uint32_t counts[] = {plan->weight_count, plan->storage_count, plan->step_count,    plan->input_count,
                                plan->output_count, plan->state_count,   plan->assert_count,  plan->state_storage_count,
@@ -149,22 +149,22 @@ static void check_counts(plan_checker *checker) {
     if (plan->symbols.symbol_count && !plan->symbol_sources) fault(checker, "its symbols have no sources");
 }
 
-static dtype number_dtype(sym_kind kind) {
+static dtype_t number_dtype(sym_kind_t kind) {
     if (kind == SYM_KIND_FLOAT) return DTYPE_F64;
     return kind == SYM_KIND_BOOL ? DTYPE_BOOL : DTYPE_I64;
 }
 
-static bool is_number_dtype(dtype type) { return type == DTYPE_I64 || type == DTYPE_F64 || type == DTYPE_BOOL; }
+static bool is_number_dtype(dtype_t type) { return type == DTYPE_I64 || type == DTYPE_F64 || type == DTYPE_BOOL; }
 
-static void check_input_symbol(plan_checker *checker, uint32_t index) {
-    const plan *plan = checker->plan;
-    const plan_symbol *symbol = &plan->symbol_sources[index];
-    sym_kind kind = plan->symbols.symbols[index].kind;
+static void check_input_symbol(plan_checker_t *checker, uint32_t index) {
+    const plan_t *plan = checker->plan;
+    const plan_symbol_t *symbol = &plan->symbol_sources[index];
+    sym_kind_t kind = plan->symbols.symbols[index].kind;
     if (symbol->input >= plan->input_count) {
         fault(checker, "it comes from an input that does not exist");
         return;
     }
-    const plan_input *input = &plan->inputs[symbol->input];
+    const plan_input_t *input = &plan->inputs[symbol->input];
     bool is_tensor = !input->is_scalar && !input->is_none;
     if (symbol->source == SYMBOL_INPUT_VALUE && (!input->is_scalar || number_dtype(kind) != input->type.dtype))
         fault(checker, "it is the value of an input that is not a number of its kind");
@@ -173,16 +173,16 @@ static void check_input_symbol(plan_checker *checker, uint32_t index) {
         (!is_tensor || symbol->dim >= input->type.shape.rank || symbol->dim >= MAX_RANK))
         fault(checker, "it is a size that its input does not have");
     else if (symbol->source == SYMBOL_INPUT_SIZE && kind == SYM_KIND_INT) {
-        sym size = input->type.shape.sizes[symbol->dim];
+        sym_t size = input->type.shape.sizes[symbol->dim];
         if (size.id >= plan->symbols.node_count || !sym_gives(&plan->symbols, size, index))
             fault(checker, "it is a size that does not give it");
     }
 }
 
-static void check_state_symbol(plan_checker *checker, uint32_t index) {
-    const plan *plan = checker->plan;
-    const plan_symbol *symbol = &plan->symbol_sources[index];
-    const shape *shape = symbol->input < plan->state_count ? &plan->states[symbol->input].type.shape : NULL;
+static void check_state_symbol(plan_checker_t *checker, uint32_t index) {
+    const plan_t *plan = checker->plan;
+    const plan_symbol_t *symbol = &plan->symbol_sources[index];
+    const shape_t *shape = symbol->input < plan->state_count ? &plan->states[symbol->input].type.shape : NULL;
     bool is_size = shape && symbol->dim < shape->rank && symbol->dim < MAX_RANK &&
                    shape->sizes[symbol->dim].id < plan->symbols.node_count &&
                    sym_symbol_index(&plan->symbols, shape->sizes[symbol->dim]) == index;
@@ -190,18 +190,18 @@ static void check_state_symbol(plan_checker *checker, uint32_t index) {
         fault(checker, "it is a size that its state does not have");
 }
 
-static bool is_item_of(const plan *plan, const plan_step *step, uint32_t symbol) {
+static bool is_item_of(const plan_t *plan, const plan_step_t *step, uint32_t symbol) {
     uint32_t index = layer_attr_index(LAYER_ITEM, ATTR_SYMBOL);
     if (!step_is_item(step) || !step->attrs || step->attrs[index].kind != ATTR_KIND_SYM) return false;
-    sym value = step->attrs[index].value;
+    sym_t value = step->attrs[index].value;
     return value.id < plan->symbols.node_count && sym_symbol_index(&plan->symbols, value) == symbol;
 }
 
-static void check_symbols(plan_checker *checker) {
-    const plan *plan = checker->plan;
+static void check_symbols(plan_checker_t *checker) {
+    const plan_t *plan = checker->plan;
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
-        const plan_symbol *symbol = &plan->symbol_sources[i];
-        symbol_row row = {plan->symbols.symbols[i], *symbol};
+        const plan_symbol_t *symbol = &plan->symbol_sources[i];
+        symbol_row_t row = {plan->symbols.symbols[i], *symbol};
         fault_at(checker, "symbol '%s'", shown(row.symbol.name));
         check_fields(checker, &symbol_row_struct, &row);
         if (row.symbol.name && !sym_is_name(row.symbol.name)) fault(checker, "an expression's text could not name it");
@@ -216,8 +216,8 @@ static void check_symbols(plan_checker *checker) {
 }
 
 /* The segments are all steps, in order, cut after item steps. */
-static bool check_segments(plan_checker *checker) {
-    const plan *plan = checker->plan;
+static bool check_segments(plan_checker_t *checker) {
+    const plan_t *plan = checker->plan;
     uint32_t next = 0;
     bool good = plan->segment_count > 0;
     for (uint32_t i = 0; i < plan->segment_count; i++) {
@@ -233,8 +233,8 @@ static bool check_segments(plan_checker *checker) {
 }
 
 /* A weight's storage has a constant size, which must not pass what there is. */
-static bool check_weight_storage(plan_checker *checker, const plan_storage *storage) {
-    const plan *plan = checker->plan;
+static bool check_weight_storage(plan_checker_t *checker, const plan_storage_t *storage) {
+    const plan_t *plan = checker->plan;
     if (storage->index >= plan->weight_count) {
         fault(checker, "weight %u does not exist", storage->index);
         return false;
@@ -247,13 +247,13 @@ static bool check_weight_storage(plan_checker *checker, const plan_storage *stor
 }
 
 /* A state's storage has the size of the state's block, or a constant one within it. */
-static bool check_state_storage(plan_checker *checker, const plan_storage *storage) {
-    const plan *plan = checker->plan;
+static bool check_state_storage(plan_checker_t *checker, const plan_storage_t *storage) {
+    const plan_t *plan = checker->plan;
     if (storage->index >= plan->state_storage_count) {
         fault(checker, "state %u does not exist", storage->index);
         return false;
     }
-    sym available = plan->state_storages[storage->index].bytes;
+    sym_t available = plan->state_storages[storage->index].bytes;
     int64_t bytes, limit;
     if (sym_same(storage->bytes, available)) return true;
     if (sym_constant(&plan->symbols, storage->bytes, &bytes) && available.id < plan->symbols.node_count &&
@@ -263,9 +263,9 @@ static bool check_state_storage(plan_checker *checker, const plan_storage *stora
     return false;
 }
 
-static bool check_storage(plan_checker *checker, uint32_t id) {
-    const plan *plan = checker->plan;
-    const plan_storage *storage = &plan->storages[id];
+static bool check_storage(plan_checker_t *checker, uint32_t id) {
+    const plan_t *plan = checker->plan;
+    const plan_storage_t *storage = &plan->storages[id];
     fault_at(checker, "storage %u", id);
     switch (storage->kind) {
     case STORAGE_WEIGHT: return check_weight_storage(checker, storage);
@@ -283,7 +283,7 @@ static bool check_storage(plan_checker *checker, uint32_t id) {
         return false;
     case STORAGE_ARENA:
         if (storage->first_step <= storage->last_step && storage->last_step < plan->step_count) {
-            const plan_segment *home = &plan->segments[plan_segment_of(plan, storage->first_step)];
+            const plan_segment_t *home = &plan->segments[plan_segment_of(plan, storage->first_step)];
             check_known(checker, checker->size_ready, storage->bytes, home->first_step, "its size");
             return true;
         }
@@ -295,16 +295,16 @@ static bool check_storage(plan_checker *checker, uint32_t id) {
     return false;
 }
 
-static insitu_status check_unique(plan_checker *checker, map *names, const char *name) {
+static insitu_status check_unique(plan_checker_t *checker, map_t *names, const char *name) {
     if (map_find(names, name) != NONE) fault(checker, "another one has the same name");
     return map_set(names, &checker->scratch, name, 0);
 }
 
-static insitu_status check_inputs(plan_checker *checker) {
-    const plan *plan = checker->plan;
-    map names = {0};
+static insitu_status check_inputs(plan_checker_t *checker) {
+    const plan_t *plan = checker->plan;
+    map_t names = {0};
     for (uint32_t i = 0; i < plan->input_count; i++) {
-        const plan_input *input = &plan->inputs[i];
+        const plan_input_t *input = &plan->inputs[i];
         fault_at(checker, "input %u '%s'", i, shown(input->name));
         TRY(check_unique(checker, &names, input->name));
         if (input->is_none || input->is_scalar) {
@@ -331,10 +331,10 @@ static insitu_status check_inputs(plan_checker *checker) {
 }
 
 /* An output that is no input and no state is nobody else's. */
-static void check_output_alias(plan_checker *checker, uint32_t index) {
-    const plan *plan = checker->plan;
-    const plan_output *output = &plan->outputs[index];
-    const plan_storage *storage = &plan->storages[output->operand.storage];
+static void check_output_alias(plan_checker_t *checker, uint32_t index) {
+    const plan_t *plan = checker->plan;
+    const plan_output_t *output = &plan->outputs[index];
+    const plan_storage_t *storage = &plan->storages[output->operand.storage];
     switch (output->alias) {
     case ALIAS_NONE:
         if (storage->kind == STORAGE_OUTPUT && storage->index == index) return;
@@ -355,11 +355,11 @@ static void check_output_alias(plan_checker *checker, uint32_t index) {
     }
 }
 
-static insitu_status check_outputs(plan_checker *checker) {
-    const plan *plan = checker->plan;
-    map names = {0};
+static insitu_status check_outputs(plan_checker_t *checker) {
+    const plan_t *plan = checker->plan;
+    map_t names = {0};
     for (uint32_t i = 0; i < plan->output_count; i++) {
-        const plan_output *output = &plan->outputs[i];
+        const plan_output_t *output = &plan->outputs[i];
         fault_at(checker, "output %u '%s'", i, shown(output->name));
         TRY(check_unique(checker, &names, output->name));
         switch (output->kind) {
@@ -374,14 +374,14 @@ static insitu_status check_outputs(plan_checker *checker) {
 }
 
 /* Expressions of constants and sizes of states alone. */
-static bool is_of_states(const plan *plan, sym value) {
+static bool is_of_states(const plan_t *plan, sym_t value) {
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++)
         if (plan->symbol_sources[i].source != SYMBOL_STATE_SIZE && sym_uses(&plan->symbols, value, i)) return false;
     return true;
 }
 
-static void check_state_block(plan_checker *checker, const plan_state_storage *block) {
-    const plan *plan = checker->plan;
+static void check_state_block(plan_checker_t *checker, const plan_state_storage_t *block) {
+    const plan_t *plan = checker->plan;
     int64_t bytes;
     bool is_constant = sym_constant(&plan->symbols, block->bytes, &bytes);
     if (!is_constant && (block->initial != NONE || !is_of_states(plan, block->bytes)))
@@ -391,8 +391,8 @@ static void check_state_block(plan_checker *checker, const plan_state_storage *b
 }
 
 /* The state lies in its block, as far as constants tell; what varies is checked when a state is created. */
-static void check_state_type(plan_checker *checker, const tensor_type *type, sym block_bytes) {
-    const plan *plan = checker->plan;
+static void check_state_type(plan_checker_t *checker, const tensor_type_t *type, sym_t block_bytes) {
+    const plan_t *plan = checker->plan;
     int64_t bytes, offset;
     size_t extent;
     bool is_good = sym_constant(&plan->symbols, type->offset, &offset);
@@ -404,14 +404,14 @@ static void check_state_type(plan_checker *checker, const tensor_type *type, sym
 }
 
 /* names: of states and buffers, which a saved state holds side by side. */
-static insitu_status check_states(plan_checker *checker, map *names) {
-    const plan *plan = checker->plan;
+static insitu_status check_states(plan_checker_t *checker, map_t *names) {
+    const plan_t *plan = checker->plan;
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
         fault_at(checker, "block %u", i);
         check_state_block(checker, &plan->state_storages[i]);
     }
     for (uint32_t i = 0; i < plan->state_count; i++) {
-        const plan_state *state = &plan->states[i];
+        const plan_state_t *state = &plan->states[i];
         fault_at(checker, "state %u '%s'", i, shown(state->name));
         TRY(check_unique(checker, names, state->name));
         check_state_type(checker, &state->type, plan->state_storages[state->state_storage].bytes);
@@ -419,10 +419,10 @@ static insitu_status check_states(plan_checker *checker, map *names) {
     return INSITU_OK;
 }
 
-static insitu_status check_buffers(plan_checker *checker, map *names) {
-    const plan *plan = checker->plan;
+static insitu_status check_buffers(plan_checker_t *checker, map_t *names) {
+    const plan_t *plan = checker->plan;
     for (uint32_t i = 0; i < plan->buffer_count; i++) {
-        const plan_buffer *buffer = &plan->buffers[i];
+        const plan_buffer_t *buffer = &plan->buffers[i];
         fault_at(checker, "buffer %u '%s'", i, shown(buffer->name));
         TRY(check_unique(checker, names, buffer->name));
         if (!fits_in(&plan->symbols, &buffer->type, plan->weights[buffer->weight].size))
@@ -431,9 +431,9 @@ static insitu_status check_buffers(plan_checker *checker, map *names) {
     return INSITU_OK;
 }
 
-static insitu_status check_all(plan_checker *checker) {
-    plan *plan = checker->plan;
-    map saved_names = {0};
+static insitu_status check_all(plan_checker_t *checker) {
+    plan_t *plan = checker->plan;
+    map_t saved_names = {0};
     check_counts(checker);
     if (checker->fault_count) return INSITU_OK;
     check_symbols(checker);
@@ -455,8 +455,8 @@ static insitu_status check_all(plan_checker *checker) {
     return INSITU_OK;
 }
 
-insitu_status plan_verify(plan *plan, insitu_diag *diag) {
-    plan_checker checker = {.plan = plan};
+insitu_status plan_verify(plan_t *plan, insitu_diag *diag) {
+    plan_checker_t checker = {.plan = plan};
     arena_init(&checker.scratch);
     text_init(&checker.faults);
     insitu_status status = check_all(&checker);

@@ -3,11 +3,11 @@
 #include "plan/plan_checker.h"
 #include "plan/plan_fields.h"
 
-static uint32_t limit_of(const plan *plan, const plan_field *field) {
+static uint32_t limit_of(const plan_t *plan, const plan_field_t *field) {
     return field->limit ? *(const uint32_t *)(const void *)((const char *)plan + field->limit) : NONE;
 }
 
-static void check_field(plan_checker *checker, const plan_field *field, const void *row) {
+static void check_field(plan_checker_t *checker, const plan_field_t *field, const void *row) {
     const void *place = field_of(field, row);
     switch (field->kind) {
     case FIELD_TEXT:
@@ -29,8 +29,8 @@ static void check_field(plan_checker *checker, const plan_field *field, const vo
     case FIELD_SIZE:
         if (*(const size_t *)place > INT64_MAX) fault(checker, "its %s is too large", field->name);
         break;
-    case FIELD_SYM: check_sym(checker, *(const sym *)place, field->name); break;
-    case FIELD_COUNT: check_int(checker, *(const sym *)place, 0, field->name); break;
+    case FIELD_SYM: check_sym(checker, *(const sym_t *)place, field->name); break;
+    case FIELD_COUNT: check_int(checker, *(const sym_t *)place, 0, field->name); break;
     case FIELD_TYPE: check_type(checker, place, "its type"); break;
     case FIELD_PART: check_fields(checker, field->part, place); break;
     case FIELD_SMALL:
@@ -41,21 +41,21 @@ static void check_field(plan_checker *checker, const plan_field *field, const vo
     }
 }
 
-void check_fields(plan_checker *checker, const plan_struct *fields, const void *row) {
+void check_fields(plan_checker_t *checker, const plan_struct_t *fields, const void *row) {
     for (uint32_t i = 0; i < fields->count; i++)
         if (field_exists(fields, &fields->fields[i], row)) check_field(checker, &fields->fields[i], row);
 }
 
 /* The row's title; NULL: it has none. */
-static const char *title_of(const plan_struct *fields, const void *row) {
-    const plan_field *first = &fields->fields[0];
+static const char *title_of(const plan_struct_t *fields, const void *row) {
+    const plan_field_t *first = &fields->fields[0];
     return first->kind == FIELD_TEXT ? shown(*(const char *const *)field_of(first, row)) : NULL;
 }
 
-void check_rows(plan_checker *checker) {
-    const plan *plan = checker->plan;
+void check_rows(plan_checker_t *checker) {
+    const plan_t *plan = checker->plan;
     for (size_t t = 0; t < PLAN_TABLES; t++) {
-        const plan_table *table = &plan_tables[t];
+        const plan_table_t *table = &plan_tables[t];
         for (uint32_t i = 0; i < table_count(table, plan); i++) {
             const void *row = table_row(table, plan, i);
             const char *title = title_of(table->row, row);

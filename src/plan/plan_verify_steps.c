@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-static void check_attr(plan_checker *checker, layer_kind layer, const attr_row *row, const attr *attr) {
+static void check_attr(plan_checker_t *checker, layer_kind_t layer, const attr_row_t *row, const attr_t *attr) {
     const char *name = attr_name(row->id);
     if (attr->kind == ATTR_KIND_NONE) {
         if (!row->optional) fault(checker, "attribute %s is missing", name);
@@ -31,12 +31,12 @@ static void check_attr(plan_checker *checker, layer_kind layer, const attr_row *
     }
 }
 
-static bool same_place(const plan_operand *a, const plan_operand *b) {
+static bool same_place(const plan_operand_t *a, const plan_operand_t *b) {
     return a->storage == b->storage && type_same(&a->type, &b->type);
 }
 
-static void check_layer_step(plan_checker *checker, const plan_step *step) {
-    const layer_info *info = layer_info_of(step->layer);
+static void check_layer_step(plan_checker_t *checker, const plan_step_t *step) {
+    const layer_info_t *info = layer_info_of(step->layer);
     if (step->operand_count < info->min_operands ||
         (info->max_operands != NONE && step->operand_count > info->max_operands))
         fault(checker, "%s does not take %u operands", info->name, step->operand_count);
@@ -52,7 +52,7 @@ static void check_layer_step(plan_checker *checker, const plan_step *step) {
         fault(checker, "%s does not update its operand in place", info->name);
 }
 
-static void check_index_step(plan_checker *checker, const plan_step *step) {
+static void check_index_step(plan_checker_t *checker, const plan_step_t *step) {
     if (step->operand_count != 1 || step->result_count != 0)
         fault(checker, "an index check takes one operand");
     else if ((uint32_t)step->operands[0].type.dtype < DTYPE_COUNT &&
@@ -61,20 +61,20 @@ static void check_index_step(plan_checker *checker, const plan_step *step) {
         fault(checker, "an index check takes integers");
 }
 
-static void check_condition(plan_checker *checker, const plan_step *step) {
+static void check_condition(plan_checker_t *checker, const plan_step_t *step) {
     bool is_one = step->operand_count == 1 && step->result_count == 0;
-    const tensor_type *type = is_one ? &step->operands[0].type : NULL;
+    const tensor_type_t *type = is_one ? &step->operands[0].type : NULL;
     if (!is_one || type->shape.rank != 0 || type->dtype != DTYPE_BOOL)
         fault(checker, "it has not one bool as its condition");
     if (step->layer != (step->kind == STEP_COND ? LAYER_COND : LAYER_LOOP)) fault(checker, "it is of another layer");
 }
 
 /* The symbol's own row was checked; that it comes from this step is checked here. */
-static void check_item_step(plan_checker *checker, uint32_t index) {
-    const plan *plan = checker->plan;
-    const plan_step *step = &plan->steps[index];
+static void check_item_step(plan_checker_t *checker, uint32_t index) {
+    const plan_t *plan = checker->plan;
+    const plan_step_t *step = &plan->steps[index];
     if (step->operand_count != 1 || step->result_count != 0 || !step->attrs) return;
-    const attr *symbol = &step->attrs[layer_attr_index(LAYER_ITEM, ATTR_SYMBOL)];
+    const attr_t *symbol = &step->attrs[layer_attr_index(LAYER_ITEM, ATTR_SYMBOL)];
     uint32_t id = NONE;
     if (symbol->kind == ATTR_KIND_SYM && symbol->value.id < plan->symbols.node_count)
         id = sym_symbol_index(&plan->symbols, symbol->value);
@@ -82,7 +82,7 @@ static void check_item_step(plan_checker *checker, uint32_t index) {
         fault(checker, "it reads no symbol, or one that comes from elsewhere");
         return;
     }
-    const tensor_type *type = &step->operands[0].type;
+    const tensor_type_t *type = &step->operands[0].type;
     for (uint32_t i = 0; i < type->shape.rank && i < MAX_RANK; i++)
         if (!sym_same(type->shape.sizes[i], sym_int(&checker->plan->symbols, 1)))
             fault(checker, "it reads a tensor of more than one element");
@@ -95,11 +95,11 @@ static void check_item_step(plan_checker *checker, uint32_t index) {
 
 typedef struct moment { /* sizes must be known when the segment starts, positions and numbers at the step */
     uint32_t segment_start, step;
-} moment;
+} moment_t;
 
-static void check_operand_known(plan_checker *checker, moment moment, const plan_operand *operand) {
-    const tensor_type *type = &operand->type;
-    const plan *plan = checker->plan;
+static void check_operand_known(plan_checker_t *checker, moment_t moment, const plan_operand_t *operand) {
+    const tensor_type_t *type = &operand->type;
+    const plan_t *plan = checker->plan;
     for (uint32_t i = 0; i < type->shape.rank; i++) {
         check_known(checker, checker->size_ready, type->shape.sizes[i], moment.segment_start, "a size");
         check_known(checker, checker->size_ready, type->strides[i], moment.segment_start, "a stride");
@@ -110,14 +110,14 @@ static void check_operand_known(plan_checker *checker, moment moment, const plan
 }
 
 /* All its expressions have passed check_sym. */
-static void check_step_known(plan_checker *checker, moment moment, const plan_step *step) {
+static void check_step_known(plan_checker_t *checker, moment_t moment, const plan_step_t *step) {
     for (uint32_t i = 0; i < step->operand_count; i++) check_operand_known(checker, moment, &step->operands[i]);
     for (uint32_t i = 0; i < step->result_count; i++) check_operand_known(checker, moment, &step->results[i]);
     if (step->kind == STEP_CHECK_INDEX)
         check_known(checker, checker->facts.ready, step->extent, moment.step, "its extent");
     uint32_t attr_count = step->kind == STEP_LAYER && !step_is_item(step) ? layer_info_of(step->layer)->attr_count : 0;
     for (uint32_t i = 0; i < attr_count; i++) {
-        const attr *attr = &step->attrs[i];
+        const attr_t *attr = &step->attrs[i];
         if (attr->kind == ATTR_KIND_SYM)
             check_known(checker, checker->facts.ready, attr->value, moment.step, "a number");
         for (uint32_t k = 0; attr->kind == ATTR_KIND_SYMS && k < attr->list.count; k++)
@@ -128,27 +128,27 @@ static void check_step_known(plan_checker *checker, moment moment, const plan_st
 }
 
 /* The operand's storage is alive in the steps [first, last]. */
-static void check_lives(plan_checker *checker, uint32_t first, uint32_t last, const plan_operand *operand) {
-    const plan_storage *storage = &checker->plan->storages[operand->storage];
+static void check_lives(plan_checker_t *checker, uint32_t first, uint32_t last, const plan_operand_t *operand) {
+    const plan_storage_t *storage = &checker->plan->storages[operand->storage];
     if (storage->kind == STORAGE_ARENA && (first < storage->first_step || last > storage->last_step))
         fault(checker, "it uses storage %u, which does not live then", operand->storage);
 }
 
-static bool outlives_call(const plan_storage *storage) {
+static bool outlives_call(const plan_storage_t *storage) {
     return storage->kind == STORAGE_STATE || storage->kind == STORAGE_INPUT;
 }
 
-static void check_writable(plan_checker *checker, const plan_operand *operand) {
-    const plan *plan = checker->plan;
-    const plan_storage *storage = &plan->storages[operand->storage];
+static void check_writable(plan_checker_t *checker, const plan_operand_t *operand) {
+    const plan_t *plan = checker->plan;
+    const plan_storage_t *storage = &plan->storages[operand->storage];
     if (storage->kind == STORAGE_WEIGHT) fault(checker, "it writes a weight");
     if (storage->kind == STORAGE_INPUT && !plan->inputs[storage->index].is_written)
         fault(checker, "it writes an input that is not declared written");
 }
 
-static void check_uses(plan_checker *checker, uint32_t index) {
-    const plan *plan = checker->plan;
-    const plan_step *step = &plan->steps[index];
+static void check_uses(plan_checker_t *checker, uint32_t index) {
+    const plan_t *plan = checker->plan;
+    const plan_step_t *step = &plan->steps[index];
     for (uint32_t i = 0; i < step->operand_count; i++) check_lives(checker, index, index, &step->operands[i]);
     for (uint32_t i = 0; i < step->result_count; i++) {
         check_lives(checker, index, index, &step->results[i]);
@@ -161,7 +161,7 @@ static void check_uses(plan_checker *checker, uint32_t index) {
 /* ---- steps ---- */
 
 /* False: an operand has no storage, or an expression is none of the plan: nothing more can be said. */
-static bool check_parts(plan_checker *checker, const plan_step *step) {
+static bool check_parts(plan_checker_t *checker, const plan_step_t *step) {
     uint32_t before = checker->fault_count;
     if ((uint32_t)step->layer >= LAYER_KIND_COUNT || step->operand_count > MAX_NODES ||
         step->result_count > MAX_NODES) {
@@ -187,12 +187,12 @@ static bool check_parts(plan_checker *checker, const plan_step *step) {
     return checker->fault_count == before;
 }
 
-static moment moment_of(const plan *plan, uint32_t step) {
-    return (moment){plan->segments[plan_segment_of(plan, step)].first_step, step};
+static moment_t moment_of(const plan_t *plan, uint32_t step) {
+    return (moment_t){plan->segments[plan_segment_of(plan, step)].first_step, step};
 }
 
-static void check_step(plan_checker *checker, uint32_t index) {
-    const plan_step *step = &checker->plan->steps[index];
+static void check_step(plan_checker_t *checker, uint32_t index) {
+    const plan_step_t *step = &checker->plan->steps[index];
     fault_at(checker, "step %u '%s'", index, shown(step->name));
     if (!check_parts(checker, step)) return;
     if (step_is_item(step)) check_item_step(checker, index);
@@ -203,10 +203,10 @@ static void check_step(plan_checker *checker, uint32_t index) {
 /* ---- the undo log ---- */
 
 /* The rows of a save step are put back by a step that writes the state, or input, that they came from. */
-static void check_restore(plan_checker *checker, uint32_t index) {
-    const plan *plan = checker->plan;
-    const plan_restore *restore = &plan->restores[index];
-    const plan_step *step = &restore->step;
+static void check_restore(plan_checker_t *checker, uint32_t index) {
+    const plan_t *plan = checker->plan;
+    const plan_restore_t *restore = &plan->restores[index];
+    const plan_step_t *step = &restore->step;
     fault_at(checker, "restore %u '%s'", index, shown(step->name));
     if (plan->steps[restore->save_step].kind != STEP_LAYER ||
         (index && restore->save_step > plan->restores[index - 1].save_step)) {
@@ -227,15 +227,15 @@ static void check_restore(plan_checker *checker, uint32_t index) {
 }
 
 /* Whatever is written before a check is saved before it is written. */
-static insitu_status check_saves(plan_checker *checker) {
-    const plan *plan = checker->plan;
+static insitu_status check_saves(plan_checker_t *checker) {
+    const plan_t *plan = checker->plan;
     uint32_t *first_saves;
     TRY(arena_array(&checker->scratch, plan->storage_count, sizeof(*first_saves), &first_saves));
     for (uint32_t i = 0; i < plan->storage_count; i++) first_saves[i] = NONE;
     for (uint32_t i = 0; i < plan->restore_count; i++)
         first_saves[plan->restores[i].step.results[0].storage] = plan->restores[i].save_step;
     for (uint32_t i = 0; checker->facts.last_check != NONE && i < checker->facts.last_check; i++) {
-        const plan_step *step = &plan->steps[i];
+        const plan_step_t *step = &plan->steps[i];
         for (uint32_t r = 0; r < step->result_count; r++) {
             uint32_t storage = step->results[r].storage;
             if (!outlives_call(&plan->storages[storage])) continue;
@@ -249,8 +249,8 @@ static insitu_status check_saves(plan_checker *checker) {
     return INSITU_OK;
 }
 
-insitu_status check_steps(plan_checker *checker) {
-    const plan *plan = checker->plan;
+insitu_status check_steps(plan_checker_t *checker) {
+    const plan_t *plan = checker->plan;
     for (uint32_t i = 0; i < plan->step_count; i++) check_step(checker, i);
     if (checker->fault_count == 0) TRY(check_control(checker));
     for (uint32_t i = 0; i < plan->restore_count; i++) check_restore(checker, i);

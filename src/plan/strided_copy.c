@@ -4,12 +4,12 @@
 typedef struct copy_loops {
     uint32_t count;
     int64_t sizes[MAX_RANK], target[MAX_RANK], source[MAX_RANK]; /* strides in bytes, outermost first */
-} copy_loops;
+} copy_loops_t;
 
 /* Drops dimensions of size 1 and joins neighbours that both sides step through evenly. */
-static copy_loops make_loops(uint32_t rank, const int64_t *sizes, const int64_t *target_steps,
-                             const int64_t *source_steps) {
-    copy_loops loops = {0};
+static copy_loops_t make_loops(uint32_t rank, const int64_t *sizes, const int64_t *target_steps,
+                               const int64_t *source_steps) {
+    copy_loops_t loops = {0};
     for (uint32_t i = 0; i < rank; i++) {
         if (sizes[i] == 1) continue;
         int64_t target = target_steps[i], source = source_steps[i];
@@ -41,7 +41,7 @@ void strided_copy_bytes(size_t item_size, uint32_t rank, const int64_t *sizes, v
                         const int64_t *target_steps, const void *source, const int64_t *source_steps) {
     for (uint32_t i = 0; i < rank; i++)
         if (sizes[i] == 0) return;
-    copy_loops loops = make_loops(rank, sizes, target_steps, source_steps);
+    copy_loops_t loops = make_loops(rank, sizes, target_steps, source_steps);
     uint8_t *to = target;
     const uint8_t *from = source;
     if (loops.count == 0) {
@@ -66,11 +66,11 @@ void strided_copy_bytes(size_t item_size, uint32_t rank, const int64_t *sizes, v
     }
 }
 
-void byte_steps(dtype type, uint32_t rank, const int64_t *strides, int64_t *out_steps) {
+void byte_steps(dtype_t type, uint32_t rank, const int64_t *strides, int64_t *out_steps) {
     for (uint32_t i = 0; i < rank; i++) out_steps[i] = strides[i] * (int64_t)dtype_size(type);
 }
 
-void strided_copy(dtype type, uint32_t rank, const int64_t *sizes, void *target, const int64_t *target_strides,
+void strided_copy(dtype_t type, uint32_t rank, const int64_t *sizes, void *target, const int64_t *target_strides,
                   const void *source, const int64_t *source_strides) {
     int64_t target_steps[MAX_RANK], source_steps[MAX_RANK];
     byte_steps(type, rank, target_strides, target_steps);

@@ -14,17 +14,17 @@
  * they replace are saved first, and restored if the check fails. */
 #include "planner/planner_int.h"
 
-static bool is_check(const planner *planner, uint32_t node) {
-    const plan_node *n = &planner->nodes[node];
+static bool is_check(const planner_t *planner, uint32_t node) {
+    const plan_node_t *n = &planner->nodes[node];
     if (n->kind == NODE_CHECK) return true;
     if (n->kind != NODE_LAYER) return false;
-    const layer *layer = planner_layer(planner, n->index);
+    const layer_t *layer = planner_layer(planner, n->index);
     return layer->kind == LAYER_ITEM ||
            (kind_has(layer->kind, TRAIT_REGIONS) && layer_may_fail(planner->network, layer));
 }
 
 /* The nodes of the layers that will store into states. */
-static insitu_status find_storing(planner *planner, bitset *out_nodes) {
+static insitu_status find_storing(planner_t *planner, bitset_t *out_nodes) {
     TRY(bitset_create(&planner->scratch, planner->node_capacity, out_nodes));
     for (uint32_t i = 0; i < planner->network->order_count; i++) {
         uint32_t index = planner->network->order[i].index;
@@ -33,9 +33,9 @@ static insitu_status find_storing(planner *planner, bitset *out_nodes) {
     return INSITU_OK;
 }
 
-insitu_status deferred_checks_find(planner *planner) {
+insitu_status deferred_checks_find(planner_t *planner) {
     bool possible;
-    bitset storing;
+    bitset_t storing;
     if (planner->options.region == REGION_CHECKS_ANYWHERE) return INSITU_OK;
     TRY(find_storing(planner, &storing));
     for (uint32_t node = 0; node < planner->order.node_count; node++) {
@@ -48,7 +48,7 @@ insitu_status deferred_checks_find(planner *planner) {
     return INSITU_OK;
 }
 
-static insitu_status guard(planner *planner, uint32_t writer) {
+static insitu_status guard(planner_t *planner, uint32_t writer) {
     for (uint32_t node = 0; node < planner->order.node_count; node++) {
         bool possible;
         if (!planner->nodes[node].deferred) continue;
@@ -59,7 +59,7 @@ static insitu_status guard(planner *planner, uint32_t writer) {
     return INSITU_OK;
 }
 
-insitu_status deferred_checks_order(planner *planner) {
+insitu_status deferred_checks_order(planner_t *planner) {
     const bool is_region = planner->options.region != REGION_NONE;
     for (uint32_t i = 0; planner->has_deferred && !is_region && i < planner->plan->storage_count; i++)
         if (planner->storages[i].written) TRY(conflicts_visit_writers(planner, i, guard));

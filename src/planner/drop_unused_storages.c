@@ -2,17 +2,17 @@
  * them behind. */
 #include "planner/planner_int.h"
 
-static void number_operands(const plan_operand *operands, uint32_t count, const uint32_t *numbers) {
-    plan_operand *changed = (plan_operand *)operands; /* made by finish_step in the plan's arena */
+static void number_operands(const plan_operand_t *operands, uint32_t count, const uint32_t *numbers) {
+    plan_operand_t *changed = (plan_operand_t *)operands; /* made by finish_step in the plan's arena */
     for (uint32_t i = 0; i < count; i++) changed[i].storage = numbers[changed[i].storage];
 }
 
-static void mark_operands(const plan_operand *operands, uint32_t count, uint32_t *numbers) {
+static void mark_operands(const plan_operand_t *operands, uint32_t count, uint32_t *numbers) {
     for (uint32_t i = 0; i < count; i++) numbers[operands[i].storage] = 1;
 }
 
-insitu_status drop_unused_storages(planner *planner) {
-    plan *plan = planner->plan;
+insitu_status drop_unused_storages(planner_t *planner) {
+    plan_t *plan = planner->plan;
     uint32_t *numbers, kept = 0;
     TRY(arena_array(&planner->scratch, plan->storage_count + 1, sizeof *numbers, &numbers));
     for (uint32_t i = 0; i < plan->step_count; i++) {

@@ -4,25 +4,25 @@
  * scatter likewise; anything else replaces the whole of its result. */
 #include "planner/planner_int.h"
 
-static insitu_status add_log(planner *planner, tensor_type *type, plan_operand *out_log) {
-    tensor_type dense;
+static insitu_status add_log(planner_t *planner, tensor_type_t *type, plan_operand_t *out_log) {
+    tensor_type_t dense;
     layout_dense(planner->pool, type->dtype, &type->shape, &dense);
     out_log->type = dense;
     return planner_add_storage(planner, STORAGE_ARENA, 0, layout_bytes(planner->pool, &dense), &out_log->storage);
 }
 
-static insitu_status set_operands(planner *planner, plan_step *step, const plan_operand *result,
-                                  const plan_operand *operands, uint32_t count) {
-    arena *arena = &planner->plan->arena;
+static insitu_status set_operands(planner_t *planner, plan_step_t *step, const plan_operand_t *result,
+                                  const plan_operand_t *operands, uint32_t count) {
+    arena_t *arena = &planner->plan->arena;
     step->result_count = 1;
     step->operand_count = count;
     TRY(arena_copy(arena, result, sizeof *result, &step->results));
     return arena_copy(arena, operands, count * sizeof *operands, &step->operands);
 }
 
-static attr attr_in(const plan_step *step, attr_id id) { return step->attrs[layer_attr_index(step->layer, id)]; }
+static attr_t attr_in(const plan_step_t *step, attr_id_t id) { return step->attrs[layer_attr_index(step->layer, id)]; }
 
-static insitu_status new_attrs(planner *planner, plan_step *step, attr **out_attrs) {
+static insitu_status new_attrs(planner_t *planner, plan_step_t *step, attr_t **out_attrs) {
     TRY(arena_array(&planner->plan->arena, layer_info_of(step->layer)->attr_count + 1, sizeof **out_attrs, out_attrs));
     step->attrs = *out_attrs;
     return INSITU_OK;
@@ -30,12 +30,12 @@ static insitu_status new_attrs(planner *planner, plan_step *step, attr **out_att
 
 /* save: log = index(x, positions...)     restore: x = index_update(x, log, positions...)
  * and likewise gather and scatter_update, which stores as it is what was saved */
-static insitu_status undo_positions(planner *planner, const plan_step *step, undo *undo) {
-    const layer_info *info = layer_info_of(step->layer), *reader = layer_info_of(info->reader);
+static insitu_status undo_positions(planner_t *planner, const plan_step_t *step, undo_t *undo) {
+    const layer_info_t *info = layer_info_of(step->layer), *reader = layer_info_of(info->reader);
     const uint32_t positions = step->operand_count - info->first_position;
-    plan_operand log, *operands;
-    attr *attrs;
-    tensor_type elements = step->operands[info->counted].type;
+    plan_operand_t log, *operands;
+    attr_t *attrs;
+    tensor_type_t elements = step->operands[info->counted].type;
     elements.dtype = step->results[0].type.dtype;
     TRY(add_log(planner, &elements, &log));
     TRY(arena_array(&planner->scratch, step->operand_count, sizeof *operands, &operands));
@@ -59,16 +59,16 @@ static insitu_status undo_positions(planner *planner, const plan_step *step, und
     return set_operands(planner, &undo->restore, &step->results[0], operands, step->operand_count);
 }
 
-static insitu_status undo_whole(planner *planner, plan_operand stored, undo *undo) {
-    plan_operand log;
+static insitu_status undo_whole(planner_t *planner, plan_operand_t stored, undo_t *undo) {
+    plan_operand_t log;
     TRY(add_log(planner, &stored.type, &log));
     TRY(set_operands(planner, &undo->save, &log, &stored, 1));
     return set_operands(planner, &undo->restore, &stored, &log, 1);
 }
 
-insitu_status undo_make(planner *planner, const plan_step *step, uint32_t result, undo *out_undo) {
-    plan_step blank = step_new(planner, LAYER_COPY, step->name, step->source);
-    *out_undo = (undo){blank, blank};
+insitu_status undo_make(planner_t *planner, const plan_step_t *step, uint32_t result, undo_t *out_undo) {
+    plan_step_t blank = step_new(planner, LAYER_COPY, step->name, step->source);
+    *out_undo = (undo_t){blank, blank};
     if (kind_has(step->layer, TRAIT_UPDATE) && kind_has(step->layer, TRAIT_INDEXED))
         TRY(undo_positions(planner, step, out_undo));
     else

@@ -1,11 +1,11 @@
 /* Emission: nodes in their final order -> steps of the plan, with the bytes that the counters count. */
 #include "planner/planner_int.h"
 
-static sym zero(planner *planner) { return sym_int(planner->pool, 0); }
+static sym_t zero(planner_t *planner) { return sym_int(planner->pool, 0); }
 
 /* Bytes of distinct elements: dimensions of stride 0 repeat. */
-static sym distinct_bytes(planner *planner, const tensor_type *type) {
-    sym bytes = sym_int(planner->pool, dtype_size(type->dtype));
+static sym_t distinct_bytes(planner_t *planner, const tensor_type_t *type) {
+    sym_t bytes = sym_int(planner->pool, dtype_size(type->dtype));
     for (uint32_t i = 0; i < type->shape.rank; i++) {
         int64_t stride;
         bool repeats = sym_constant(planner->pool, type->strides[i], &stride) && stride == 0;
@@ -14,31 +14,31 @@ static sym distinct_bytes(planner *planner, const tensor_type *type) {
     return bytes;
 }
 
-static storage_kind kind_of(const planner *planner, const plan_operand *operand) {
+static storage_kind_t kind_of(const planner_t *planner, const plan_operand_t *operand) {
     return planner->plan->storages[operand->storage].kind;
 }
 
-static bool is_written(const planner *planner, const plan_operand *operand) {
+static bool is_written(const planner_t *planner, const plan_operand_t *operand) {
     return planner->storages[operand->storage].written;
 }
 
-static void use_storage(planner *planner, const plan_operand *operand) {
-    plan_storage *storage = &planner->plan->storages[operand->storage];
+static void use_storage(planner_t *planner, const plan_operand_t *operand) {
+    plan_storage_t *storage = &planner->plan->storages[operand->storage];
     uint32_t step = planner->plan->step_count;
     if (storage->last_step == NONE) storage->first_step = step;
     storage->last_step = step;
 }
 
-plan_step step_new(planner *planner, layer_kind layer, const char *name, const char *source) {
-    plan_step step = {.layer = layer, .name = name, .source = source, .extent = zero(planner)};
+plan_step_t step_new(planner_t *planner, layer_kind_t layer, const char *name, const char *source) {
+    plan_step_t step = {.layer = layer, .name = name, .source = source, .extent = zero(planner)};
     for (uint32_t i = 0; i < COUNTER_COUNT; i++) step.counters[i] = zero(planner);
     return step;
 }
 
 /* Appends the step: notes the storages' lifetimes and counts weights. */
-insitu_status emit_step(emitter *emitter, plan_step step) {
-    planner *planner = emitter->planner;
-    plan *plan = planner->plan;
+insitu_status emit_step(emitter_t *emitter, plan_step_t step) {
+    planner_t *planner = emitter->planner;
+    plan_t *plan = planner->plan;
     bool gathers = kind_has(step.layer, TRAIT_INDEXED) && !kind_has(step.layer, TRAIT_UPDATE);
     bool writes = false;
     for (uint32_t i = 0; i < step.result_count; i++) {
@@ -49,7 +49,7 @@ insitu_status emit_step(emitter *emitter, plan_step step) {
         use_storage(planner, &step.operands[i]);
         if (kind_of(planner, &step.operands[i]) != STORAGE_WEIGHT) continue;
         bool rows = gathers && i == 0 && step.result_count == 1;
-        sym bytes =
+        sym_t bytes =
             rows ? layout_bytes(planner->pool, &step.results[0].type) : distinct_bytes(planner, &step.operands[i].type);
         step.counters[COUNTER_WEIGHT_READ] = sym_add(planner->pool, step.counters[COUNTER_WEIGHT_READ], bytes);
     }
@@ -59,20 +59,20 @@ insitu_status emit_step(emitter *emitter, plan_step step) {
     return INSITU_OK;
 }
 
-insitu_status emit_save(emitter *emitter, const plan_step *step, uint32_t result) {
-    plan *plan = emitter->planner->plan;
-    undo undo;
+insitu_status emit_save(emitter_t *emitter, const plan_step_t *step, uint32_t result) {
+    plan_t *plan = emitter->planner->plan;
+    undo_t undo;
     TRY(undo_make(emitter->planner, step, result, &undo));
     TRY(arena_grow(&plan->arena, &plan->restores, &emitter->restore_capacity, plan->restore_count + 1,
                    sizeof *plan->restores));
-    plan->restores[plan->restore_count++] = (plan_restore){undo.restore, plan->step_count};
+    plan->restores[plan->restore_count++] = (plan_restore_t){undo.restore, plan->step_count};
     return emit_step(emitter, undo.save);
 }
 
-insitu_status emit_with(emitter *emitter, plan_step step, const plan_operand *results, uint32_t result_count,
-                        const plan_operand *operands, uint32_t operand_count) {
-    planner *planner = emitter->planner;
-    plan *plan = planner->plan;
+insitu_status emit_with(emitter_t *emitter, plan_step_t step, const plan_operand_t *results, uint32_t result_count,
+                        const plan_operand_t *operands, uint32_t operand_count) {
+    planner_t *planner = emitter->planner;
+    plan_t *plan = planner->plan;
     TRY(arena_copy(&plan->arena, results, result_count * sizeof *results, &step.results));
     TRY(arena_copy(&plan->arena, operands, operand_count * sizeof *operands, &step.operands));
     step.result_count = result_count;
@@ -83,13 +83,13 @@ insitu_status emit_with(emitter *emitter, plan_step step, const plan_operand *re
 }
 
 /* A copy step; sizes may differ (reshape), then one side is viewed with the other's sizes where that is possible. */
-static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_operand source, const char *name,
-                               const char *where, sym copied, sym output_copied) {
-    planner *planner = emitter->planner;
-    plan_step step = step_new(planner, LAYER_COPY, name, where);
+static insitu_status emit_copy(emitter_t *emitter, plan_operand_t target, plan_operand_t source, const char *name,
+                               const char *where, sym_t copied, sym_t output_copied) {
+    planner_t *planner = emitter->planner;
+    plan_step_t step = step_new(planner, LAYER_COPY, name, where);
     step.counters[COUNTER_STATE_COPIED] = copied;
     step.counters[COUNTER_OUTPUT_COPIED] = output_copied;
-    tensor_type view;
+    tensor_type_t view;
     if (!shape_same(&target.type.shape, &source.type.shape)) {
         if (layout_reshape(planner->pool, &target.type, &source.type.shape, &view))
             target.type = view;
@@ -110,53 +110,53 @@ static insitu_status emit_copy(emitter *emitter, plan_operand target, plan_opera
 }
 
 /* A tensor's place, or that of the copy which is read in its stead. */
-static plan_operand place_of(planner *planner, tensor_id tensor, uint32_t aside) {
-    plan_operand place = planner_place(planner, tensor), copy;
+static plan_operand_t place_of(planner_t *planner, tensor_id_t tensor, uint32_t aside) {
+    plan_operand_t place = planner_place(planner, tensor), copy;
     bool lies_there = aside != NONE && planner_aside(planner, aside, tensor, &copy);
     return lies_there ? copy : place; /* spill has found that it does */
 }
 
-plan_operand layer_operand_place(planner *planner, uint32_t layer, uint32_t operand) {
+plan_operand_t layer_operand_place(planner_t *planner, uint32_t layer, uint32_t operand) {
     return place_of(planner, planner_layer(planner, layer)->operands[operand], planner->layers[layer].spill[operand]);
 }
 
 /* Is a value that is stored one that the program computes, and that lies in no other state? */
-static bool is_computed(const planner *planner, tensor_id tensor, const plan_operand *place) {
+static bool is_computed(const planner_t *planner, tensor_id_t tensor, const plan_operand_t *place) {
     return !planner_tensor(planner, planner_tensor(planner, tensor)->root)->fixed && !is_written(planner, place);
 }
 
 /* Is what is stored here a computed value that lies elsewhere, or such an old one? */
-static bool stores_copy(const planner *planner, const plan_operand *target, tensor_id tensor,
-                        const plan_operand *source, uint32_t aside) {
+static bool stores_copy(const planner_t *planner, const plan_operand_t *target, tensor_id_t tensor,
+                        const plan_operand_t *source, uint32_t aside) {
     return is_written(planner, target) && (is_computed(planner, tensor, source) || returns_old(planner, aside));
 }
 
 /* The copy of its operand that an update makes which can't take it over. It counts where the update serves a state: else
  * the program makes a tensor for itself, as it does where a result of the call goes. */
-static insitu_status emit_whole(emitter *emitter, uint32_t index, const plan_operand *result) {
-    planner *planner = emitter->planner;
-    const layer *layer = planner_layer(planner, index);
-    plan_operand operand = layer_operand_place(planner, index, 0);
+static insitu_status emit_whole(emitter_t *emitter, uint32_t index, const plan_operand_t *result) {
+    planner_t *planner = emitter->planner;
+    const layer_t *layer = planner_layer(planner, index);
+    plan_operand_t operand = layer_operand_place(planner, index, 0);
     bool stored = stores_copy(planner, result, layer->operands[0], &operand, planner->layers[index].spill[0]);
     bool aside =
         !is_written(planner, result) && is_written(planner, &operand) && kind_of(planner, result) != STORAGE_OUTPUT;
     bool copied = planner_serves(planner, index) && (stored || aside);
-    sym bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
+    sym_t bytes = copied ? layout_bytes(planner->pool, &result->type) : zero(planner);
     return emit_copy(emitter, *result, operand, layer->name, layer->source, bytes, zero(planner));
 }
 
-static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_operand *result, uint32_t first) {
-    planner *planner = emitter->planner;
-    const layer *layer = planner_layer(planner, index);
+static insitu_status emit_parts(emitter_t *emitter, uint32_t index, const plan_operand_t *result, uint32_t first) {
+    planner_t *planner = emitter->planner;
+    const layer_t *layer = planner_layer(planner, index);
     for (uint32_t i = first; i < layer->operand_count; i++) {
-        plan_operand part = {.storage = result->storage};
+        plan_operand_t part = {.storage = result->storage};
         if (planner->layers[index].in_part[i]) continue;
         if (!planner_part(planner, index, i, &result->type, &part.type))
             FAIL(planner->diag, INSITU_INTERNAL, "'%s' has no part %u", layer->name, i);
-        plan_operand source = layer_operand_place(planner, index, i);
+        plan_operand_t source = layer_operand_place(planner, index, i);
         bool whole = layer->kind == LAYER_CONCAT || layer->assembles;
         bool copied = stores_copy(planner, result, layer->operands[i], &source, planner->layers[index].spill[i]);
-        sym bytes = zero(planner);
+        sym_t bytes = zero(planner);
         if (copied && whole) bytes = layout_bytes(planner->pool, &part.type);
         if (copied && !whole) {
             bytes = old_part_bytes(planner, index, i, result->storage);
@@ -167,18 +167,18 @@ static insitu_status emit_parts(emitter *emitter, uint32_t index, const plan_ope
     return INSITU_OK;
 }
 
-sym update_bytes(planner *planner, uint32_t index) {
-    const layer *layer = planner_layer(planner, index);
-    const tensor_id counted = layer->operands[layer_info_of(layer->kind)->counted];
-    const network_tensor *elements = network_tensor_of(planner->network, counted);
-    dtype type = network_tensor_of(planner->network, layer->results[0])->dtype;
+sym_t update_bytes(planner_t *planner, uint32_t index) {
+    const layer_t *layer = planner_layer(planner, index);
+    const tensor_id_t counted = layer->operands[layer_info_of(layer->kind)->counted];
+    const network_tensor_t *elements = network_tensor_of(planner->network, counted);
+    dtype_t type = network_tensor_of(planner->network, layer->results[0])->dtype;
     return sym_mul(planner->pool, shape_numel(planner->pool, &elements->shape),
                    sym_int(planner->pool, dtype_size(type)));
 }
 
-static insitu_status copy_attrs(planner *planner, const layer *layer, const attr **out_attrs) {
+static insitu_status copy_attrs(planner_t *planner, const layer_t *layer, const attr_t **out_attrs) {
     uint32_t count = layer_info_of(layer->kind)->attr_count;
-    attr *attrs;
+    attr_t *attrs;
     TRY(arena_array(&planner->plan->arena, count, sizeof *attrs, &attrs));
     for (uint32_t i = 0; i < count; i++) {
         attrs[i] = layer->attrs[i];
@@ -191,10 +191,10 @@ static insitu_status copy_attrs(planner *planner, const layer *layer, const attr
 }
 
 /* Old elements of the state that an update puts at positions, or where a mask is true, out of other memory. */
-static insitu_status count_stored_back(planner *planner, uint32_t index, const plan_operand *result,
-                                       const plan_operand *source, plan_step *step) {
-    const layer *layer = planner_layer(planner, index);
-    const network *network = planner->network;
+static insitu_status count_stored_back(planner_t *planner, uint32_t index, const plan_operand_t *result,
+                                       const plan_operand_t *source, plan_step_t *step) {
+    const layer_t *layer = planner_layer(planner, index);
+    const network_t *network = planner->network;
     bool puts = layer->kind == LAYER_MASK_UPDATE ||
                 (layer->kind == LAYER_INDEX_UPDATE && layer_attr_int(network, layer, ATTR_ACCUMULATE) == 0) ||
                 (layer->kind == LAYER_SCATTER_UPDATE && layer_attr(layer, ATTR_OP).op == OP_ASSIGN);
@@ -204,48 +204,48 @@ static insitu_status count_stored_back(planner *planner, uint32_t index, const p
     return explain_stored_back(planner, index, result->storage, step->counters[COUNTER_STATE_COPIED]);
 }
 
-static insitu_status emit_layer_step(emitter *emitter, uint32_t index, const plan_operand *results) {
-    planner *planner = emitter->planner;
-    const layer *layer = planner_layer(planner, index);
-    plan_operand *operands;
+static insitu_status emit_layer_step(emitter_t *emitter, uint32_t index, const plan_operand_t *results) {
+    planner_t *planner = emitter->planner;
+    const layer_t *layer = planner_layer(planner, index);
+    plan_operand_t *operands;
     TRY(arena_array(&planner->scratch, layer->operand_count + 1, sizeof *operands, &operands));
     for (uint32_t i = 0; i < layer->operand_count; i++) operands[i] = layer_operand_place(planner, index, i);
-    plan_step step = step_new(planner, layer->kind, layer->name, layer->source);
+    plan_step_t step = step_new(planner, layer->kind, layer->name, layer->source);
     TRY(copy_attrs(planner, layer, &step.attrs));
     bool update = kind_has(layer->kind, TRAIT_UPDATE);
     if (update) operands[0] = results[0];
     for (uint32_t i = 0; i < layer->result_count; i++) {
         if (!is_written(planner, &results[i])) continue;
-        sym bytes = update ? update_bytes(planner, index) : layout_bytes(planner->pool, &results[i].type);
+        sym_t bytes = update ? update_bytes(planner, index) : layout_bytes(planner->pool, &results[i].type);
         step.counters[COUNTER_STATE_WRITTEN] = sym_add(planner->pool, step.counters[COUNTER_STATE_WRITTEN], bytes);
     }
     if (update) TRY(count_stored_back(planner, index, &results[0], &operands[1], &step));
     if (layer->kind == LAYER_SHIFT_UPDATE && is_written(planner, &results[0])) {
-        sym added = shape_numel(planner->pool, &network_tensor_of(planner->network, layer->operands[1])->shape);
-        sym size = sym_int(planner->pool, dtype_size(results[0].type.dtype));
-        sym moved = sym_sub(planner->pool, step.counters[COUNTER_STATE_WRITTEN], sym_mul(planner->pool, added, size));
+        sym_t added = shape_numel(planner->pool, &network_tensor_of(planner->network, layer->operands[1])->shape);
+        sym_t size = sym_int(planner->pool, dtype_size(results[0].type.dtype));
+        sym_t moved = sym_sub(planner->pool, step.counters[COUNTER_STATE_WRITTEN], sym_mul(planner->pool, added, size));
         step.counters[COUNTER_STATE_MOVED] = sym_max(planner->pool, moved, zero(planner));
     }
     if (layer->kind == LAYER_ITEM) emitter->check_step = planner->plan->step_count;
     return emit_with(emitter, step, results, layer->result_count, operands, layer->operand_count);
 }
 
-insitu_status emit_layer_copy(emitter *emitter, uint32_t index, uint32_t operand, plan_operand target) {
-    planner *planner = emitter->planner;
-    const layer *layer = planner_layer(planner, index);
-    plan_operand source = layer_operand_place(planner, index, operand);
+insitu_status emit_layer_copy(emitter_t *emitter, uint32_t index, uint32_t operand, plan_operand_t target) {
+    planner_t *planner = emitter->planner;
+    const layer_t *layer = planner_layer(planner, index);
+    plan_operand_t source = layer_operand_place(planner, index, operand);
     bool copied =
         stores_copy(planner, &target, layer->operands[operand], &source, planner->layers[index].spill[operand]);
     return emit_copy(emitter, target, source, layer->name, layer->source,
                      copied ? layout_bytes(planner->pool, &target.type) : zero(planner), zero(planner));
 }
 
-static insitu_status emit_layer(emitter *emitter, uint32_t index) {
-    planner *planner = emitter->planner;
-    const layer *layer = planner_layer(planner, index);
-    const layer_plan *decided = &planner->layers[index];
+static insitu_status emit_layer(emitter_t *emitter, uint32_t index) {
+    planner_t *planner = emitter->planner;
+    const layer_t *layer = planner_layer(planner, index);
+    const layer_plan_t *decided = &planner->layers[index];
     if (decided->makes_view || layer->kind == LAYER_EMPTY) return INSITU_OK;
-    plan_operand *results;
+    plan_operand_t *results;
     TRY(arena_array(&planner->scratch, layer->result_count + 1, sizeof *results, &results));
     for (uint32_t i = 0; i < layer->result_count; i++) results[i] = planner_place(planner, layer->results[i]);
     if (layer_is_copy(planner, index)) {
@@ -258,11 +258,11 @@ static insitu_status emit_layer(emitter *emitter, uint32_t index) {
     return emit_layer_step(emitter, index, results);
 }
 
-static insitu_status emit_planned_copy(emitter *emitter, const planned_copy *copy) {
-    planner *planner = emitter->planner;
-    plan_operand source = place_of(planner, copy->source, copy->spill);
-    sym bytes = layout_bytes(planner->pool, &copy->target.type), none = zero(planner);
-    const network_tensor *tensor = network_tensor_of(planner->network, copy->source);
+static insitu_status emit_planned_copy(emitter_t *emitter, const planned_copy_t *copy) {
+    planner_t *planner = emitter->planner;
+    plan_operand_t source = place_of(planner, copy->source, copy->spill);
+    sym_t bytes = layout_bytes(planner->pool, &copy->target.type), none = zero(planner);
+    const network_tensor_t *tensor = network_tensor_of(planner->network, copy->source);
     bool from_caller = !is_computed(planner, copy->source, &source);
     bool copied = copy->purpose == COPY_SET_ASIDE || (copy->purpose == COPY_WRITE_BACK && !from_caller) ||
                   (copy->purpose == COPY_WRITE_BACK && returns_old(planner, copy->spill));
@@ -270,15 +270,15 @@ static insitu_status emit_planned_copy(emitter *emitter, const planned_copy *cop
     return emit_copy(emitter, copy->target, source, tensor->name, "", copied ? bytes : none, output ? bytes : none);
 }
 
-static insitu_status emit_check(emitter *emitter, const plan_node *node) {
-    planner *planner = emitter->planner;
-    const layer *layer = planner_layer(planner, node->index);
-    index_operand indexed[MAX_RANK];
+static insitu_status emit_check(emitter_t *emitter, const plan_node_t *node) {
+    planner_t *planner = emitter->planner;
+    const layer_t *layer = planner_layer(planner, node->index);
+    index_operand_t indexed[MAX_RANK];
     uint32_t count = layer_index_operands(planner->pool, layer->kind, layer->attrs, layer->operand_count, indexed);
     for (uint32_t i = 0; i < count; i++) {
         if (indexed[i].operand != node->operand) continue;
-        plan_operand operand = planner_place(planner, layer->operands[node->operand]);
-        plan_step step = step_new(planner, layer->kind, layer->name, layer->source);
+        plan_operand_t operand = planner_place(planner, layer->operands[node->operand]);
+        plan_step_t step = step_new(planner, layer->kind, layer->name, layer->source);
         step.kind = STEP_CHECK_INDEX;
         step.extent = network_tensor_of(planner->network, layer->operands[0])->shape.sizes[indexed[i].dim];
         step.wrap = indexed[i].wrap;
@@ -290,10 +290,10 @@ static insitu_status emit_check(emitter *emitter, const plan_node *node) {
 
 /* A backend may go on behind a check that fails, to the first step that reads through an index, writes a state or
  * is the runtime's. */
-static uint32_t find_stop(const planner *planner, uint32_t check) {
-    const plan *plan = planner->plan;
+static uint32_t find_stop(const planner_t *planner, uint32_t check) {
+    const plan_t *plan = planner->plan;
     for (uint32_t i = check + 1; i < plan->step_count; i++) {
-        const plan_step *step = &plan->steps[i];
+        const plan_step_t *step = &plan->steps[i];
         if (step_is_host(step)) return i - 1;
         if (step->kind == STEP_LAYER && kind_has(step->layer, TRAIT_INDEXED)) return i;
         for (uint32_t r = 0; r < step->result_count; r++)
@@ -303,24 +303,24 @@ static uint32_t find_stop(const planner *planner, uint32_t check) {
 }
 
 /* The last save is undone first; what a restore reads lives until a call that fails at the last check has ended. */
-static void finish_restores(const emitter *emitter) {
-    plan *plan = emitter->planner->plan;
+static void finish_restores(const emitter_t *emitter) {
+    plan_t *plan = emitter->planner->plan;
     const uint32_t stop = plan->restore_count ? find_stop(emitter->planner, emitter->check_step) : 0;
     for (uint32_t i = 0; i < plan->restore_count / 2; i++) {
-        plan_restore swap = plan->restores[i];
+        plan_restore_t swap = plan->restores[i];
         plan->restores[i] = plan->restores[plan->restore_count - 1 - i];
         plan->restores[plan->restore_count - 1 - i] = swap;
     }
     for (uint32_t i = 0; i < plan->restore_count; i++)
         for (uint32_t k = 0; k < plan->restores[i].step.operand_count; k++) {
-            plan_storage *storage = &plan->storages[plan->restores[i].step.operands[k].storage];
+            plan_storage_t *storage = &plan->storages[plan->restores[i].step.operands[k].storage];
             if (storage->last_step < stop) storage->last_step = stop;
         }
 }
 
-insitu_status emit_steps(planner *planner) {
-    emitter emitter = {.planner = planner};
-    plan *plan = planner->plan;
+insitu_status emit_steps(planner_t *planner) {
+    emitter_t emitter = {.planner = planner};
+    plan_t *plan = planner->plan;
     uint32_t count = planner->order.node_count;
     uint32_t *keys, *nodes;
     TRY(arena_array(&planner->scratch, count + 1, sizeof *keys, &keys));
@@ -329,7 +329,7 @@ insitu_status emit_steps(planner *planner) {
     TRY(order_sort(&planner->order, keys, &planner->scratch, nodes));
     plan->first_write = NONE;
     for (uint32_t i = 0; i < count; i++) {
-        const plan_node *node = &planner->nodes[nodes[i]];
+        const plan_node_t *node = &planner->nodes[nodes[i]];
         emitter.saves = node->saves;
         emitter.saves_own = node->saves_own;
         if (node->kind == NODE_LAYER) TRY(emit_layer(&emitter, node->index));

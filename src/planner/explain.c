@@ -4,14 +4,14 @@
 /* ---- a value that is built elsewhere and written back ---- */
 
 /* What lies between the value and what computes it. */
-static insitu_status explain_layout(planner *planner, state_target *final) {
-    arena *arena = &planner->plan->arena;
+static insitu_status explain_layout(planner_t *planner, state_target_t *final) {
+    arena_t *arena = &planner->plan->arena;
     const char *maker = "";
-    tensor_id at = final->next;
+    tensor_id_t at = final->next;
     bool is_part = false, repeats = false;
     for (; !tensor_is_root(planner, at);
          at = planner_layer(planner, planner_tensor(planner, at)->view.index)->operands[0]) {
-        layer_kind kind = planner_layer(planner, planner_tensor(planner, at)->view.index)->kind;
+        layer_kind_t kind = planner_layer(planner, planner_tensor(planner, at)->view.index)->kind;
         is_part |= kind_has(kind, TRAIT_SUBSET);
         repeats |= kind_has(kind, TRAIT_REPEAT);
     }
@@ -33,7 +33,7 @@ static insitu_status explain_layout(planner *planner, state_target *final) {
     return arena_printf(arena, &final->reason, "what %s computes also lies elsewhere, or in another layout", maker);
 }
 
-insitu_status explain_write_back(planner *planner, state_target *final, const conflict *conflict) {
+insitu_status explain_write_back(planner_t *planner, state_target_t *final, const conflict_t *conflict) {
     const char *reader = "", *writer = "";
     if (conflict->reader == NONE) return explain_layout(planner, final);
     if (conflict->reader == planner->commit_point) {
@@ -56,8 +56,8 @@ insitu_status explain_write_back(planner *planner, state_target *final, const co
 
 /* ---- old values that are set aside ---- */
 
-static bool reads_copy(const planner *planner, uint32_t node, uint32_t copy) {
-    const plan_node *n = &planner->nodes[node];
+static bool reads_copy(const planner_t *planner, uint32_t node, uint32_t copy) {
+    const plan_node_t *n = &planner->nodes[node];
     if (n->kind == NODE_COPY) return planner->copies[n->index]->active && planner->copies[n->index]->spill == copy;
     if (n->kind != NODE_LAYER) return false;
     for (uint32_t k = 0; k < planner_layer(planner, n->index)->operand_count; k++)
@@ -66,14 +66,14 @@ static bool reads_copy(const planner *planner, uint32_t node, uint32_t copy) {
 }
 
 /* The final in whose memory the tensor lies; NONE. */
-static uint32_t final_of(const planner *planner, tensor_id tensor) {
+static uint32_t final_of(const planner_t *planner, tensor_id_t tensor) {
     for (uint32_t i = 0; i < planner->final_count; i++)
         if (planner->finals[i].place.storage == planner_tensor(planner, tensor)->storage) return i;
     return NONE;
 }
 
-static insitu_status advise(planner *planner, state_target *final, uint32_t node, const char *reader) {
-    const plan_node *n = &planner->nodes[node];
+static insitu_status advise(planner_t *planner, state_target_t *final, uint32_t node, const char *reader) {
+    const plan_node_t *n = &planner->nodes[node];
     if (n->kind == NODE_COPY) {
         final->advice = "let the caller exchange the two tensors from call to call";
         return INSITU_OK;
@@ -98,13 +98,13 @@ static insitu_status advise(planner *planner, state_target *final, uint32_t node
 }
 
 /* Each is a copy for the sake of the tensor that it is the old value of. */
-insitu_status explain_spills(planner *planner) {
+insitu_status explain_spills(planner_t *planner) {
     for (uint32_t i = 0; i < planner->copy_count; i++) {
-        planned_copy *copy = planner->copies[i];
+        planned_copy_t *copy = planner->copies[i];
         if (!copy->active || copy->purpose != COPY_SET_ASIDE || copy->final != NONE) continue;
         copy->final = final_of(planner, copy->source);
         if (copy->final == NONE) continue;
-        state_target *final = &planner->finals[copy->final];
+        state_target_t *final = &planner->finals[copy->final];
         const char *reader = "a later layer";
         uint32_t node = 0;
         while (node < planner->order.node_count && !reads_copy(planner, node, i)) node++;
@@ -120,10 +120,10 @@ insitu_status explain_spills(planner *planner) {
 /* ---- old elements that an update stores back ---- */
 
 /* The first such update is named, where nothing else has been. */
-insitu_status explain_stored_back(planner *planner, uint32_t layer, uint32_t storage, sym bytes) {
+insitu_status explain_stored_back(planner_t *planner, uint32_t layer, uint32_t storage, sym_t bytes) {
     if (sym_same(bytes, sym_int(planner->pool, 0))) return INSITU_OK;
     for (uint32_t i = 0; i < planner->final_count; i++) {
-        state_target *final = &planner->finals[i];
+        state_target_t *final = &planner->finals[i];
         if (final->place.storage != storage || final->reason) continue;
         const char *name = planner_layer(planner, layer)->name, *source = planner_layer(planner, layer)->source;
         const char *open = *source ? " (" : "", *close = *source ? ")" : "";

@@ -5,13 +5,13 @@
 
 enum { MAX_EXACT = 5, MAX_FIRST = 16 };
 
-static void rotate(state_target *finals, uint32_t count) { /* the last comes first */
-    state_target last = finals[count - 1];
+static void rotate(state_target_t *finals, uint32_t count) { /* the last comes first */
+    state_target_t last = finals[count - 1];
     for (uint32_t i = count - 1; i > 0; i--) finals[i] = finals[i - 1];
     finals[0] = last;
 }
 
-void order_finals(planner *planner) {
+void order_finals(planner_t *planner) {
     uint32_t order = planner->options.order, count = planner->final_count;
     if (count <= MAX_EXACT) { /* the digits of a factorial number */
         for (uint32_t i = 0; i < count; i++) {
@@ -23,7 +23,7 @@ void order_finals(planner *planner) {
     }
 }
 
-uint32_t plan_order_count(const network *network, const plan_options *options) {
+uint32_t plan_order_count(const network_t *network, const plan_options_t *options) {
     uint32_t finals = network->mutation_count, orders = 1;
     if (options->no_inplace) return 1;
     for (uint32_t i = 0; i < network->state_count; i++) finals += network->states[i].next.index != NONE;

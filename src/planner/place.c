@@ -8,16 +8,16 @@
 
 enum { MAX_PULL_DEPTH = 2000 }; /* chains beyond this are copied once */
 
-static insitu_status pull(planner *planner, uint32_t layer, const plan_operand *place, uint32_t depth, bool *out_ok,
-                          conflict *out_conflict);
-static insitu_status place_at_depth(planner *planner, tensor_id tensor, const plan_operand *target, uint32_t depth,
-                                    bool *out_done, conflict *out_conflict);
+static insitu_status pull(planner_t *planner, uint32_t layer, const plan_operand_t *place, uint32_t depth, bool *out_ok,
+                          conflict_t *out_conflict);
+static insitu_status place_at_depth(planner_t *planner, tensor_id_t tensor, const plan_operand_t *target,
+                                    uint32_t depth, bool *out_done, conflict_t *out_conflict);
 
 /* The root's layout that puts the tensor at the wanted place. */
-static bool find_root_layout(planner *planner, tensor_id tensor, tensor_type *layout) {
+static bool find_root_layout(planner_t *planner, tensor_id_t tensor, tensor_type_t *layout) {
     while (!tensor_is_root(planner, tensor)) {
-        const layer *view = planner_layer(planner, planner_tensor(planner, tensor)->view.index);
-        tensor_type operand;
+        const layer_t *view = planner_layer(planner, planner_tensor(planner, tensor)->view.index);
+        tensor_type_t operand;
         if (!layout_unview(planner->pool, planner->network, view, layout, &operand)) return false;
         *layout = operand;
         tensor = view->operands[0];
@@ -26,13 +26,13 @@ static bool find_root_layout(planner *planner, tensor_id tensor, tensor_type *la
 }
 
 /* Gives the root and its views their layouts and makes them members. *out_ok false: some view has no such layout. */
-static insitu_status settle_view_tree(planner *planner, uint32_t root, uint32_t storage, const tensor_type *layout,
+static insitu_status settle_view_tree(planner_t *planner, uint32_t root, uint32_t storage, const tensor_type_t *layout,
                                       bool *out_ok) {
     for (uint32_t t = root; t != NONE; t = planner->tensors[t].view_tree_next) {
-        tensor_plan *member = &planner->tensors[t];
+        tensor_plan_t *member = &planner->tensors[t];
         if (t == root) {
             member->type = *layout;
-            uint32_t node = tensor_node(planner, (tensor_id){root});
+            uint32_t node = tensor_node(planner, (tensor_id_t){root});
             planner->layers[planner->network->tensors[t].producer.index].parts_known = false;
             TRY(planner_set(planner, &member->root_next, planner->storages[storage].roots));
             TRY(planner_set(planner, &planner->storages[storage].roots, t));
@@ -40,8 +40,8 @@ static insitu_status settle_view_tree(planner *planner, uint32_t root, uint32_t 
             if (*out_ok) TRY(order_after_symbols(planner, planner->plan->storages[storage].bytes, node, out_ok));
             if (!*out_ok) return INSITU_OK;
         } else {
-            const layer *view = planner_layer(planner, member->view.index);
-            const tensor_type *operand = &planner->tensors[view->operands[0].index].type;
+            const layer_t *view = planner_layer(planner, member->view.index);
+            const tensor_type_t *operand = &planner->tensors[view->operands[0].index].type;
             *out_ok = layout_view(planner->pool, planner->network, view, operand, &member->type);
             if (!*out_ok) return INSITU_OK;
         }
@@ -57,24 +57,25 @@ static insitu_status settle_view_tree(planner *planner, uint32_t root, uint32_t 
     return INSITU_OK;
 }
 
-static insitu_status set_takes(planner *planner, uint32_t index, bool takes, uint32_t storage) {
+static insitu_status set_takes(planner_t *planner, uint32_t index, bool takes, uint32_t storage) {
     TRY(planner_set(planner, &planner->layers[index].takes_operand, takes));
     return planner_touch(planner, storage, TOUCH_LAYER, index, 0);
 }
 
-static void restore_types(planner *planner, uint32_t root) {
+static void restore_types(planner_t *planner, uint32_t root) {
     for (uint32_t t = root; t != NONE; t = planner->tensors[t].view_tree_next)
         if (planner->tensors[t].storage == NONE) planner->tensors[t].type = planner->tensors[t].unplaced;
 }
 
 /* What a loop begins with is made where the loop carries it, if no old value has to be set aside for that. */
-static insitu_status pull_carried(planner *planner, tensor_id carried, const plan_operand *place, uint32_t depth) {
-    conflict ignored;
+static insitu_status pull_carried(planner_t *planner, tensor_id_t carried, const plan_operand_t *place,
+                                  uint32_t depth) {
+    conflict_t ignored;
     bool done;
     if (planner->options.no_inplace || planner_is_spent(planner)) return INSITU_OK;
     if (planner_tensor(planner, carried)->repeats) return INSITU_OK;
-    const spills before = planner_spills(planner);
-    plan_mark mark = planner_mark(planner);
+    const spills_t before = planner_spills(planner);
+    plan_mark_t mark = planner_mark(planner);
     TRY(place_at_depth(planner, carried, place, depth + 1, &done, &ignored));
     if (done) TRY(place_resolve_conflicts(planner, place->storage, &done, &ignored));
     if (done) done = planner_spilled_since(planner, before) == 0;
@@ -84,40 +85,40 @@ static insitu_status pull_carried(planner *planner, tensor_id carried, const pla
     return INSITU_OK;
 }
 
-static insitu_status place_root(planner *planner, uint32_t root, uint32_t storage, const tensor_type *layout,
-                                uint32_t depth, bool *out_ok, conflict *out_conflict) {
+static insitu_status place_root(planner_t *planner, uint32_t root, uint32_t storage, const tensor_type_t *layout,
+                                uint32_t depth, bool *out_ok, conflict_t *out_conflict) {
     uint32_t index = planner->network->tensors[root].producer.index;
-    const layer *layer = planner_layer(planner, index);
+    const layer_t *layer = planner_layer(planner, index);
     bool takes = kind_has(layer->kind, TRAIT_UPDATE) && !planner->options.no_inplace &&
                  !planner_tensor(planner, layer->operands[0])->repeats;
     if (takes) TRY(set_takes(planner, index, true, storage));
     TRY(settle_view_tree(planner, root, storage, layout, out_ok));
     if (!*out_ok) {
-        *out_conflict = (conflict){NONE, root, NONE};
+        *out_conflict = (conflict_t){NONE, root, NONE};
         return INSITU_OK;
     }
     TRY(place_resolve_conflicts(planner, storage, out_ok, out_conflict));
-    plan_operand place = {storage, *layout};
+    plan_operand_t place = {storage, *layout};
     if (*out_ok) TRY(pull(planner, index, &place, depth, out_ok, out_conflict));
     if (*out_ok && layer->kind == LAYER_LOOP)
         TRY(pull_carried(planner, layer->operands[planner->network->tensors[root].index], &place, depth));
     return INSITU_OK;
 }
 
-static insitu_status place_at_depth(planner *planner, tensor_id tensor, const plan_operand *target, uint32_t depth,
-                                    bool *out_done, conflict *out_conflict) {
-    tensor_id root = planner_tensor(planner, tensor)->root;
-    const tensor_plan *root_plan = planner_tensor(planner, root);
-    *out_conflict = (conflict){NONE, tensor.index, NONE};
+static insitu_status place_at_depth(planner_t *planner, tensor_id_t tensor, const plan_operand_t *target,
+                                    uint32_t depth, bool *out_done, conflict_t *out_conflict) {
+    tensor_id_t root = planner_tensor(planner, tensor)->root;
+    const tensor_plan_t *root_plan = planner_tensor(planner, root);
+    *out_conflict = (conflict_t){NONE, tensor.index, NONE};
     if (root_plan->storage != NONE) {
         *out_done = root_plan->storage == target->storage &&
                     type_same_elements(&planner_tensor(planner, tensor)->type, &target->type);
         return INSITU_OK;
     }
-    tensor_type layout = target->type;
+    tensor_type_t layout = target->type;
     *out_done = depth <= MAX_PULL_DEPTH && find_root_layout(planner, tensor, &layout);
     if (!*out_done) return INSITU_OK;
-    plan_mark mark = planner_mark(planner);
+    plan_mark_t mark = planner_mark(planner);
     TRY(place_root(planner, root.index, target->storage, &layout, depth, out_done, out_conflict));
     if (!*out_done) {
         planner_undo(planner, mark);
@@ -126,32 +127,32 @@ static insitu_status place_at_depth(planner *planner, tensor_id tensor, const pl
     return INSITU_OK;
 }
 
-insitu_status place_at(planner *planner, tensor_id tensor, const plan_operand *target, bool *out_done,
-                       conflict *out_conflict) {
+insitu_status place_at(planner_t *planner, tensor_id_t tensor, const plan_operand_t *target, bool *out_done,
+                       conflict_t *out_conflict) {
     return place_at_depth(planner, tensor, target, 0, out_done, out_conflict);
 }
 
 /* ---- pulling in what a tensor is made of ---- */
 
 /* What may be set aside so that an operand is made in its part: no more than is copied if it is made elsewhere. */
-static int64_t part_limit(planner *planner, const layer *layer, const tensor_type *part) {
+static int64_t part_limit(planner_t *planner, const layer_t *layer, const tensor_type_t *part) {
     int64_t bytes;
     if (layer->kind != LAYER_CONCAT && !layer->assembles) return 0; /* an update stores what it is given */
     return sym_constant(planner->pool, layout_bytes(planner->pool, part), &bytes) ? bytes : INT64_MAX;
 }
 
-static insitu_status pull_part(planner *planner, uint32_t index, uint32_t operand, const plan_operand *place,
+static insitu_status pull_part(planner_t *planner, uint32_t index, uint32_t operand, const plan_operand_t *place,
                                uint32_t depth) {
-    const layer *layer = planner_layer(planner, index);
+    const layer_t *layer = planner_layer(planner, index);
     uint32_t *in_part = &planner->layers[index].in_part[operand];
-    plan_operand part = {.storage = place->storage};
-    conflict ignored;
+    plan_operand_t part = {.storage = place->storage};
+    conflict_t ignored;
     bool done;
     if (planner_is_spent(planner)) return INSITU_OK;
     if (!planner_part(planner, index, operand, &place->type, &part.type)) return INSITU_OK;
     if (layer->kind == LAYER_AS_STRIDED_UPDATE && !layout_is_apart(planner->pool, &part.type)) return INSITU_OK;
-    const spills before = planner_spills(planner);
-    plan_mark mark = planner_mark(planner);
+    const spills_t before = planner_spills(planner);
+    plan_mark_t mark = planner_mark(planner);
     TRY(planner_set(planner, in_part, true));
     TRY(planner_touch(planner, place->storage, TOUCH_LAYER, index, operand));
     TRY(place_at_depth(planner, layer->operands[operand], &part, depth + 1, &done, &ignored));
@@ -168,11 +169,11 @@ static insitu_status pull_part(planner *planner, uint32_t index, uint32_t operan
 
 /* The operand that the result's memory takes over. If it can't be there the node copies it: all of the result is then
  * stored by the node, which needs another check. */
-static insitu_status pull_operand(planner *planner, uint32_t index, const plan_operand *place, uint32_t depth,
-                                  bool *out_ok, conflict *out_conflict) {
-    const layer *layer = planner_layer(planner, index);
-    conflict ignored;
-    plan_mark mark = planner_mark(planner);
+static insitu_status pull_operand(planner_t *planner, uint32_t index, const plan_operand_t *place, uint32_t depth,
+                                  bool *out_ok, conflict_t *out_conflict) {
+    const layer_t *layer = planner_layer(planner, index);
+    conflict_t ignored;
+    plan_mark_t mark = planner_mark(planner);
     if (!planner->layers[index].takes_operand) TRY(set_takes(planner, index, true, place->storage));
     *out_ok = !planner_tensor(planner, layer->operands[0])->repeats && !planner_is_spent(planner);
     if (*out_ok) TRY(place_at_depth(planner, layer->operands[0], place, depth + 1, out_ok, &ignored));
@@ -184,13 +185,13 @@ static insitu_status pull_operand(planner *planner, uint32_t index, const plan_o
     return place_resolve_conflicts(planner, place->storage, out_ok, out_conflict);
 }
 
-static insitu_status pull(planner *planner, uint32_t index, const plan_operand *place, uint32_t depth, bool *out_ok,
-                          conflict *out_conflict) {
-    const layer *layer = planner_layer(planner, index);
+static insitu_status pull(planner_t *planner, uint32_t index, const plan_operand_t *place, uint32_t depth, bool *out_ok,
+                          conflict_t *out_conflict) {
+    const layer_t *layer = planner_layer(planner, index);
     *out_ok = true;
     if (planner->options.no_inplace) return INSITU_OK;
     if (kind_has(layer->kind, TRAIT_UPDATE) || layer_is_copy(planner, index)) {
-        plan_operand operand = *place;
+        plan_operand_t operand = *place;
         bool fits = layer->kind != LAYER_RESHAPE ||
                     layout_reshape(planner->pool, &place->type,
                                    &planner->network->tensors[layer->operands[0].index].shape, &operand.type);
@@ -207,14 +208,14 @@ static insitu_status pull(planner *planner, uint32_t index, const plan_operand *
 /* ---- what has no particular place to be ---- */
 
 /* The first of the tensors that updates and copies were made of which has a place; the operand if none has. */
-static tensor_id find_placed(const planner *planner, tensor_id operand) {
-    tensor_id found = operand;
+static tensor_id_t find_placed(const planner_t *planner, tensor_id_t operand) {
+    tensor_id_t found = operand;
     for (uint32_t links = 0; links < MAX_PULL_DEPTH; links++) {
-        const tensor_plan *made = planner_tensor(planner, found);
+        const tensor_plan_t *made = planner_tensor(planner, found);
         if (planner_tensor(planner, made->root)->storage != NONE) return found;
-        const network_tensor *tensor = network_tensor_of(planner->network, found);
+        const network_tensor_t *tensor = network_tensor_of(planner->network, found);
         if (made->root.index != found.index || tensor->role != TENSOR_RESULT) return operand;
-        const layer *layer = planner_layer(planner, tensor->producer.index);
+        const layer_t *layer = planner_layer(planner, tensor->producer.index);
         if (!kind_has(layer->kind, TRAIT_UPDATE) && layer->kind != LAYER_COPY) return operand;
         found = layer->operands[0];
     }
@@ -222,23 +223,23 @@ static tensor_id find_placed(const planner *planner, tensor_id operand) {
 }
 
 /* An update whose operand already has a place, and a copy likewise, may be that place; so may a chain of them. */
-static insitu_status place_on_operand(planner *planner, tensor_id tensor, bool *out_done) {
+static insitu_status place_on_operand(planner_t *planner, tensor_id_t tensor, bool *out_done) {
     uint32_t index = planner->network->tensors[tensor.index].producer.index;
-    const layer *layer = planner_layer(planner, index);
-    conflict ignored;
+    const layer_t *layer = planner_layer(planner, index);
+    conflict_t ignored;
     *out_done = false;
     if (planner->options.no_inplace || planner_is_spent(planner)) return INSITU_OK;
     if (!kind_has(layer->kind, TRAIT_UPDATE) && layer->kind != LAYER_COPY) return INSITU_OK;
-    const tensor_id base = find_placed(planner, layer->operands[0]);
-    plan_operand place = planner_place(planner, base);
+    const tensor_id_t base = find_placed(planner, layer->operands[0]);
+    plan_operand_t place = planner_place(planner, base);
     if (place.storage == NONE || planner_tensor(planner, base)->repeats) return INSITU_OK;
-    const plan_storage *storage = &planner->plan->storages[place.storage];
+    const plan_storage_t *storage = &planner->plan->storages[place.storage];
     bool writable =
         storage->kind == STORAGE_ARENA || storage->kind == STORAGE_OUTPUT || planner->storages[place.storage].written;
     bool writes = kind_has(layer->kind, TRAIT_UPDATE) || base.index != layer->operands[0].index;
     if (!writable && writes) return INSITU_OK;
-    plan_mark mark = planner_mark(planner);
-    const spills before = planner_spills(planner);
+    plan_mark_t mark = planner_mark(planner);
+    const spills_t before = planner_spills(planner);
     int64_t cost, own;
     TRY(place_at(planner, tensor, &place, out_done, &ignored));
     if (!*out_done) return INSITU_OK;
@@ -255,19 +256,19 @@ static insitu_status place_on_operand(planner *planner, tensor_id tensor, bool *
     return INSITU_OK;
 }
 
-insitu_status place_rest(planner *planner) {
-    const network *network = planner->network;
+insitu_status place_rest(planner_t *planner) {
+    const network_t *network = planner->network;
     for (uint32_t i = network->order_count; i-- > 0;) {
         uint32_t index = network->order[i].index;
-        const layer *layer = planner_layer(planner, index);
+        const layer_t *layer = planner_layer(planner, index);
         for (uint32_t r = 0; r < layer->result_count && !planner->layers[index].makes_view; r++) {
-            tensor_id tensor = layer->results[r];
+            tensor_id_t tensor = layer->results[r];
             if (planner_tensor(planner, tensor)->storage != NONE) continue;
             bool done;
             TRY(place_on_operand(planner, tensor, &done));
             if (done) continue;
-            plan_operand place = {.type = planner_tensor(planner, tensor)->unplaced};
-            conflict conflict;
+            plan_operand_t place = {.type = planner_tensor(planner, tensor)->unplaced};
+            conflict_t conflict;
             TRY(planner_add_storage(planner, STORAGE_ARENA, 0, layout_bytes(planner->pool, &place.type),
                                     &place.storage));
             TRY(place_at(planner, tensor, &place, &done, &conflict));

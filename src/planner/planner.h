@@ -10,27 +10,27 @@
 typedef struct plan_search {
     uint64_t most, spent, last; /* last: what the last plan cost */
     bool is_cut;                /* something was not tried for it */
-} plan_search;
-plan_search plan_search_for(const network *network);
+} plan_search_t;
+plan_search_t plan_search_for(const network_t *network);
 typedef enum region_rule { /* steps that another plan's control step runs, which undoes what they have written */
                            REGION_NONE,
                            REGION_CHECKS_FIRST, /* but checks come before writes where they can */
                            REGION_CHECKS_ANYWHERE
-} region_rule;
+} region_rule_t;
 typedef struct plan_options {
     bool no_inplace; /* every update copies */
-    region_rule region;
-    uint32_t order;      /* in which the states' new values are placed: less than plan_order_count; 0: by bytes */
-    plan_search *search; /* shared by several plans */
-} plan_options;
+    region_rule_t region;
+    uint32_t order;        /* in which the states' new values are placed: less than plan_order_count; 0: by bytes */
+    plan_search_t *search; /* shared by several plans */
+} plan_options_t;
 /* The plan in that order. What search allows is spent there. Errors: UNSUPPORTED (a value can't be placed), NOMEM. */
-MUST_CHECK insitu_status plan_network(network *network, const plan_options *options, plan **out_plan,
+MUST_CHECK insitu_status plan_network(network_t *network, const plan_options_t *options, plan_t **out_plan,
                                       insitu_diag *diag);
 /* Orders that are worth a plan (final_order.c). */
-uint32_t plan_order_count(const network *network, const plan_options *options);
+uint32_t plan_order_count(const network_t *network, const plan_options_t *options);
 /* Says in the report that what is copied might be avoidable: the search was cut. */
-MUST_CHECK insitu_status plan_note_cut(plan *plan);
+MUST_CHECK insitu_status plan_note_cut(plan_t *plan);
 /* Errors: UNSUPPORTED where state is copied, with the state and the reason. */
-MUST_CHECK insitu_status plan_require_in_place(const plan *plan, insitu_diag *diag);
+MUST_CHECK insitu_status plan_require_in_place(const plan_t *plan, insitu_diag *diag);
 
 #endif

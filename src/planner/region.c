@@ -12,16 +12,16 @@ enum { SEARCH_BUDGET = 20000, MAX_TERMS = 2 * MAX_RANK + 2 };
 
 typedef struct term { /* coefficient * x, low <= x <= high */
     int64_t coefficient, low, high;
-} term;
+} term_t;
 
 typedef struct form {
-    term terms[MAX_TERMS];
+    term_t terms[MAX_TERMS];
     int64_t min_rest[MAX_TERMS + 1], max_rest[MAX_TERMS + 1], gcd_rest[MAX_TERMS + 1];
     uint32_t count;
     uint32_t budget;
-} form;
+} form_t;
 
-static bool add_term(form *form, int64_t stride, int64_t low, int64_t high) {
+static bool add_term(form_t *form, int64_t stride, int64_t low, int64_t high) {
     if (stride == 0 || (low == 0 && high == 0)) return true;
     for (uint32_t i = 0; i < form->count; i++) {
         if (form->terms[i].coefficient != stride) continue;
@@ -30,27 +30,27 @@ static bool add_term(form *form, int64_t stride, int64_t low, int64_t high) {
         return true;
     }
     if (form->count == MAX_TERMS) return false;
-    form->terms[form->count++] = (term){stride, low, high};
+    form->terms[form->count++] = (term_t){stride, low, high};
     return true;
 }
 
-static void sort_terms(form *form) { /* largest coefficient first */
+static void sort_terms(form_t *form) { /* largest coefficient first */
     for (uint32_t i = 1; i < form->count; i++)
         for (uint32_t j = i; j > 0 && form->terms[j].coefficient > form->terms[j - 1].coefficient; j--) {
-            term swap = form->terms[j];
+            term_t swap = form->terms[j];
             form->terms[j] = form->terms[j - 1];
             form->terms[j - 1] = swap;
         }
 }
 
 /* Is value + the terms from number i on zero anywhere? i <= MAX_TERMS bounds the recursion. */
-static bool has_zero(form *form, uint32_t i, int64_t value) {
+static bool has_zero(form_t *form, uint32_t i, int64_t value) {
     if (form->budget == 0) return true;
     form->budget--;
     if (i == form->count) return value == 0;
     if (value + form->min_rest[i] > 0 || value + form->max_rest[i] < 0) return false;
     if (value % form->gcd_rest[i] != 0) return false;
-    const term *t = &form->terms[i];
+    const term_t *t = &form->terms[i];
     /* -value - max_rest <= coefficient * x <= -value - min_rest */
     int64_t low = -floor_div(value + form->max_rest[i + 1], t->coefficient);
     int64_t high = floor_div(-value - form->min_rest[i + 1], t->coefficient);
@@ -64,7 +64,7 @@ static bool has_zero(form *form, uint32_t i, int64_t value) {
 enum { MAX_EXTENT_BITS = 56 }; /* addresses beyond this are left to the caller's caution */
 
 /* Adds a view's terms in bytes, negated for the second view. False if something is not a (moderate) constant. */
-static bool add_view(const sym_pool *pool, form *form, const tensor_type *type, bool negative, int64_t *base,
+static bool add_view(const sym_pool_t *pool, form_t *form, const tensor_type_t *type, bool negative, int64_t *base,
                      bool *out_empty) {
     int64_t size = dtype_size(type->dtype), offset;
     if (!sym_constant(pool, type->offset, &offset) || offset < 0 || offset >> (MAX_EXTENT_BITS - 5)) return false;
@@ -83,18 +83,18 @@ static bool add_view(const sym_pool *pool, form *form, const tensor_type *type, 
 }
 
 /* One past the last element's address, in bytes. */
-static sym end_of(sym_pool *pool, const tensor_type *type) {
-    sym last = type->offset, one = sym_int(pool, 1);
+static sym_t end_of(sym_pool_t *pool, const tensor_type_t *type) {
+    sym_t last = type->offset, one = sym_int(pool, 1);
     for (uint32_t i = 0; i < type->shape.rank; i++)
         last = sym_add(pool, last, sym_mul(pool, sym_sub(pool, type->shape.sizes[i], one), type->strides[i]));
     return sym_mul(pool, sym_add(pool, last, one), sym_int(pool, dtype_size(type->dtype)));
 }
 
-static sym start_of(sym_pool *pool, const tensor_type *type) {
+static sym_t start_of(sym_pool_t *pool, const tensor_type_t *type) {
     return sym_mul(pool, type->offset, sym_int(pool, dtype_size(type->dtype)));
 }
 
-static void same_unit(const tensor_type *a, const tensor_type *b, form *form) {
+static void same_unit(const tensor_type_t *a, const tensor_type_t *b, form_t *form) {
     /* Two dense views of one element size meet element by element: their bytes need no variable. */
     if (dtype_size(a->dtype) != dtype_size(b->dtype)) return;
     int64_t size = dtype_size(a->dtype);
@@ -108,8 +108,8 @@ static void same_unit(const tensor_type *a, const tensor_type *b, form *form) {
         }
 }
 
-region_span span_of(const sym_pool *pool, const tensor_type *type) {
-    region_span span = {0, INT64_MAX};
+region_span_t span_of(const sym_pool_t *pool, const tensor_type_t *type) {
+    region_span_t span = {0, INT64_MAX};
     int64_t size = dtype_size(type->dtype), last;
     if (!sym_constant(pool, type->offset, &last) || last < 0) return span;
     int64_t first = last;
@@ -118,10 +118,10 @@ region_span span_of(const sym_pool *pool, const tensor_type *type) {
         if (!sym_constant(pool, type->shape.sizes[i], &count) || !sym_constant(pool, type->strides[i], &stride) ||
             stride < 0)
             return span;
-        if (count == 0) return (region_span){0, 0};
+        if (count == 0) return (region_span_t){0, 0};
         if (!checked_mul(count - 1, stride, &reach) || !checked_add(last, reach, &last)) return span;
     }
-    region_span bytes;
+    region_span_t bytes;
     bool fits =
         checked_add(last, 1, &last) && checked_mul(first, size, &bytes.begin) && checked_mul(last, size, &bytes.end);
     return fits ? bytes : span;
@@ -129,8 +129,8 @@ region_span span_of(const sym_pool *pool, const tensor_type *type) {
 
 /* ---- dimensions that both views have ---- */
 
-static tensor_type without(const tensor_type *type, uint32_t dim) {
-    tensor_type rest = *type;
+static tensor_type_t without(const tensor_type_t *type, uint32_t dim) {
+    tensor_type_t rest = *type;
     rest.shape.rank--;
     for (uint32_t i = dim; i < rest.shape.rank; i++) {
         rest.shape.sizes[i] = type->shape.sizes[i + 1];
@@ -140,14 +140,14 @@ static tensor_type without(const tensor_type *type, uint32_t dim) {
 }
 
 /* All elements of both lie within one step of that many elements. */
-static bool fits_step(sym_pool *pool, const tensor_type *a, const tensor_type *b, sym stride) {
+static bool fits_step(sym_pool_t *pool, const tensor_type_t *a, const tensor_type_t *b, sym_t stride) {
     int64_t step, size = dtype_size(a->dtype);
-    region_span one = span_of(pool, a), other = span_of(pool, b);
+    region_span_t one = span_of(pool, a), other = span_of(pool, b);
     if (one.end == INT64_MAX || other.end == INT64_MAX || !sym_constant(pool, stride, &step)) {
-        sym bytes = sym_mul(pool, stride, sym_int(pool, size));
-        const tensor_type *both[] = {a, b};
+        sym_t bytes = sym_mul(pool, stride, sym_int(pool, size));
+        const tensor_type_t *both[] = {a, b};
         for (uint32_t i = 0; i < 4; i++) {
-            sym reach = sym_sub(pool, end_of(pool, both[i / 2]), start_of(pool, both[i % 2]));
+            sym_t reach = sym_sub(pool, end_of(pool, both[i / 2]), start_of(pool, both[i % 2]));
             if (sym_is_le(pool, reach, bytes) != TRUTH_TRUE) return false;
         }
         return true;
@@ -156,18 +156,18 @@ static bool fits_step(sym_pool *pool, const tensor_type *a, const tensor_type *b
     return checked_mul(step, size, &step) && end - begin <= step;
 }
 
-static bool is_constant(const sym_pool *pool, const tensor_type *type, uint32_t dim) {
+static bool is_constant(const sym_pool_t *pool, const tensor_type_t *type, uint32_t dim) {
     int64_t ignored;
     return sym_constant(pool, type->shape.sizes[dim], &ignored) && sym_constant(pool, type->strides[dim], &ignored);
 }
 
 /* Drops a dimension with symbols in which elements of the one meet elements of the other at equal indices alone. */
-static bool drop_common(sym_pool *pool, tensor_type *a, tensor_type *b) {
+static bool drop_common(sym_pool_t *pool, tensor_type_t *a, tensor_type_t *b) {
     for (uint32_t i = 0; i < a->shape.rank; i++) {
         if (is_constant(pool, a, i)) continue;
         for (uint32_t k = 0; k < b->shape.rank; k++) {
             if (!sym_same(a->shape.sizes[i], b->shape.sizes[k]) || !sym_same(a->strides[i], b->strides[k])) continue;
-            tensor_type rest_a = without(a, i), rest_b = without(b, k);
+            tensor_type_t rest_a = without(a, i), rest_b = without(b, k);
             if (!fits_step(pool, &rest_a, &rest_b, a->strides[i])) continue;
             *a = rest_a;
             *b = rest_b;
@@ -178,8 +178,8 @@ static bool drop_common(sym_pool *pool, tensor_type *a, tensor_type *b) {
 }
 
 /* Exact, save where the search takes too long. False in *out_known: something is no constant. */
-static bool constants_overlap(sym_pool *pool, const tensor_type *a, const tensor_type *b, bool *out_known) {
-    form form = {.budget = SEARCH_BUDGET};
+static bool constants_overlap(sym_pool_t *pool, const tensor_type_t *a, const tensor_type_t *b, bool *out_known) {
+    form_t form = {.budget = SEARCH_BUDGET};
     int64_t base = 0;
     bool empty = false;
     *out_known = add_view(pool, &form, a, false, &base, &empty) && add_view(pool, &form, b, true, &base, &empty);
@@ -188,7 +188,7 @@ static bool constants_overlap(sym_pool *pool, const tensor_type *a, const tensor
     same_unit(a, b, &form);
     sort_terms(&form);
     for (uint32_t i = form.count; i-- > 0;) {
-        const term *t = &form.terms[i];
+        const term_t *t = &form.terms[i];
         form.min_rest[i] = form.min_rest[i + 1] + t->coefficient * t->low;
         form.max_rest[i] = form.max_rest[i + 1] + t->coefficient * t->high;
         form.gcd_rest[i] = gcd(t->coefficient, form.gcd_rest[i + 1]);
@@ -196,10 +196,10 @@ static bool constants_overlap(sym_pool *pool, const tensor_type *a, const tensor
     return has_zero(&form, 0, base);
 }
 
-bool region_overlaps(sym_pool *pool, const tensor_type *a, const tensor_type *b) {
+bool region_overlaps(sym_pool_t *pool, const tensor_type_t *a, const tensor_type_t *b) {
     bool known, overlaps = constants_overlap(pool, a, b, &known);
     if (known) return overlaps;
-    tensor_type rest_a = *a, rest_b = *b;
+    tensor_type_t rest_a = *a, rest_b = *b;
     bool dropped = false;
     while (dtype_size(a->dtype) == dtype_size(b->dtype) && drop_common(pool, &rest_a, &rest_b)) dropped = true;
     if (dropped) overlaps = constants_overlap(pool, &rest_a, &rest_b, &known);

@@ -15,19 +15,19 @@ typedef struct request {
     uint32_t input;
     uint32_t mutation; /* of the input; NONE */
     bool is_added;     /* its output is a new one */
-} request;
+} request_t;
 
 typedef struct aliaser {
-    network *network;
-    request *requests;
+    network_t *network;
+    request_t *requests;
     uint32_t count, added;
     insitu_diag *diag;
-} aliaser;
+} aliaser_t;
 
 /* ---- names for sentences ---- */
 
 /* What the request calls its output: a name, or "output 3". */
-static const char *output_text(const request *request, char *space, size_t size) {
+static const char *output_text(const request_t *request, char *space, size_t size) {
     if (request->given->output)
         snprintf(space, size, "output '%.200s'", request->given->output);
     else
@@ -42,7 +42,7 @@ static void input_text(const insitu_mutated_input *given, char *space, size_t si
         snprintf(space, size, "%d", (int)given->input_index);
 }
 
-static insitu_status refuse(const aliaser *aliaser, const request *request, insitu_status code, const char *why) {
+static insitu_status refuse(const aliaser_t *aliaser, const request_t *request, insitu_status code, const char *why) {
     char space[256];
     FAIL(aliaser->diag, code, "mutated inputs: input '%s' can't be %s: %s",
          aliaser->network->inputs[request->input].name, output_text(request, space, sizeof(space)), why);
@@ -50,7 +50,7 @@ static insitu_status refuse(const aliaser *aliaser, const request *request, insi
 
 /* ---- inputs ---- */
 
-static uint32_t find_input(const network *network, const insitu_mutated_input *given) {
+static uint32_t find_input(const network_t *network, const insitu_mutated_input *given) {
     if (!given->input)
         return given->input_index >= 0 && (uint32_t)given->input_index < network->input_count
                    ? (uint32_t)given->input_index
@@ -74,9 +74,9 @@ static void list_names(const char *const *first, size_t stride, uint32_t count, 
     }
 }
 
-static insitu_status resolve_input(aliaser *aliaser, uint32_t index) {
-    const network *network = aliaser->network;
-    request *request = &aliaser->requests[index];
+static insitu_status resolve_input(aliaser_t *aliaser, uint32_t index) {
+    const network_t *network = aliaser->network;
+    request_t *request = &aliaser->requests[index];
     char input[256], output[256];
     request->input = find_input(network, request->given);
     input_text(request->given, input, sizeof(input));
@@ -101,21 +101,21 @@ static insitu_status resolve_input(aliaser *aliaser, uint32_t index) {
 
 /* ---- outputs ---- */
 
-static uint32_t find_output(const network *network, const char *name) {
+static uint32_t find_output(const network_t *network, const char *name) {
     for (uint32_t i = 0; i < network->output_count; i++)
         if (strcmp(network->outputs[i].name, name) == 0) return i;
     return NONE;
 }
 
-static bool returns(const aliaser *aliaser, uint32_t output, const request *request) {
-    const network *network = aliaser->network;
+static bool returns(const aliaser_t *aliaser, uint32_t output, const request_t *request) {
+    const network_t *network = aliaser->network;
     return output < network->output_count && network->outputs[output].kind == OUTPUT_TENSOR &&
            network->outputs[output].tensor.index == network->mutations[request->mutation].next.index;
 }
 
 /* A new output's name is none that something else has, and does not look like one. */
-static insitu_status check_new_name(const aliaser *aliaser, uint32_t index) {
-    const request *request = &aliaser->requests[index];
+static insitu_status check_new_name(const aliaser_t *aliaser, uint32_t index) {
+    const request_t *request = &aliaser->requests[index];
     const char *name = request->given->output;
     static const char own[] = "mutated.";
     if (!name) return INSITU_OK;
@@ -133,8 +133,8 @@ static insitu_status check_new_name(const aliaser *aliaser, uint32_t index) {
 }
 
 /* Is the output of an input that the program writes a new one? */
-static insitu_status decide_added(aliaser *aliaser, uint32_t index) {
-    request *request = &aliaser->requests[index];
+static insitu_status decide_added(aliaser_t *aliaser, uint32_t index) {
+    request_t *request = &aliaser->requests[index];
     const insitu_mutated_input *given = request->given;
     if (request->mutation == NONE) return INSITU_OK;
     if (given->output) {
@@ -149,8 +149,8 @@ static insitu_status decide_added(aliaser *aliaser, uint32_t index) {
     return check_new_name(aliaser, index);
 }
 
-static insitu_status resolve_output(const aliaser *aliaser, const request *request, uint32_t *out_output) {
-    const network *network = aliaser->network;
+static insitu_status resolve_output(const aliaser_t *aliaser, const request_t *request, uint32_t *out_output) {
+    const network_t *network = aliaser->network;
     const insitu_mutated_input *given = request->given;
     *out_output = NONE;
     if (given->output) {
@@ -170,15 +170,15 @@ static insitu_status resolve_output(const aliaser *aliaser, const request *reque
     if (network->outputs[*out_output].kind != OUTPUT_TENSOR)
         return refuse(aliaser, request, INSITU_ARG, "the output is no tensor");
     for (uint32_t i = 0; i < network->mutation_count; i++)
-        if (i != request->mutation && returns(aliaser, *out_output, &(struct request){.mutation = i}))
+        if (i != request->mutation && returns(aliaser, *out_output, &(request_t){.mutation = i}))
             return refuse(aliaser, request, INSITU_ARG, "it is another input's new value already");
     return INSITU_OK;
 }
 
 /* "f32[2,s0] where f32[2,4] is needed" */
-static insitu_status refuse_type(const aliaser *aliaser, const request *request, insitu_status code,
-                                 const network_tensor *output, const network_tensor *input) {
-    text why;
+static insitu_status refuse_type(const aliaser_t *aliaser, const request_t *request, insitu_status code,
+                                 const network_tensor_t *output, const network_tensor_t *input) {
+    text_t why;
     text_init(&why);
     text_printf(&why, "it is %s", dtype_name(output->dtype));
     shape_print(&aliaser->network->symbols, &output->shape, &why);
@@ -190,20 +190,20 @@ static insitu_status refuse_type(const aliaser *aliaser, const request *request,
     return status;
 }
 
-static insitu_status write_output(aliaser *aliaser, const request *request, uint32_t output) {
-    network *network = aliaser->network;
-    const network_tensor *from = network_tensor_of(network, network->outputs[output].tensor);
-    const network_tensor *to = network_tensor_of(network, network->inputs[request->input].tensor);
+static insitu_status write_output(aliaser_t *aliaser, const request_t *request, uint32_t output) {
+    network_t *network = aliaser->network;
+    const network_tensor_t *from = network_tensor_of(network, network->outputs[output].tensor);
+    const network_tensor_t *to = network_tensor_of(network, network->inputs[request->input].tensor);
     if (from->dtype != to->dtype) return refuse_type(aliaser, request, INSITU_ARG, from, to);
     if (shape_equal(&network->symbols, &from->shape, &to->shape) != TRUTH_TRUE)
         return refuse_type(aliaser, request, INSITU_SHAPE, from, to);
-    network_mutation *mutation;
+    network_mutation_t *mutation;
     TRY(network_add_mutation(network, &mutation));
-    *mutation = (network_mutation){.input = request->input, .next = network->outputs[output].tensor};
+    *mutation = (network_mutation_t){.input = request->input, .next = network->outputs[output].tensor};
     return INSITU_OK;
 }
 
-static insitu_status pair_output(aliaser *aliaser, const request *request) {
+static insitu_status pair_output(aliaser_t *aliaser, const request_t *request) {
     uint32_t output;
     if (request->is_added) return INSITU_OK;
     TRY(resolve_output(aliaser, request, &output));
@@ -217,21 +217,21 @@ static insitu_status pair_output(aliaser *aliaser, const request *request) {
 }
 
 /* The new outputs move to the front. */
-static insitu_status add_outputs(aliaser *aliaser) {
-    network *network = aliaser->network;
-    network_output *row;
+static insitu_status add_outputs(aliaser_t *aliaser) {
+    network_t *network = aliaser->network;
+    network_output_t *row;
     for (uint32_t i = 0; i < aliaser->added; i++) TRY(network_add_output(network, &row));
     for (uint32_t i = network->output_count; i-- > aliaser->added;)
         network->outputs[i] = network->outputs[i - aliaser->added];
     uint32_t next = 0;
     for (uint32_t i = 0; i < aliaser->count; i++) {
-        const request *request = &aliaser->requests[i];
+        const request_t *request = &aliaser->requests[i];
         if (!request->is_added) continue;
         row = &network->outputs[next++];
-        *row = (network_output){.kind = OUTPUT_TENSOR,
-                                .tensor = network->mutations[request->mutation].next,
-                                .is_input = true,
-                                .input = request->input};
+        *row = (network_output_t){.kind = OUTPUT_TENSOR,
+                                  .tensor = network->mutations[request->mutation].next,
+                                  .is_input = true,
+                                  .input = request->input};
         const char *name = request->given->output;
         if (name)
             TRY(arena_string(&network->arena, name, strlen(name), &row->name));
@@ -241,9 +241,9 @@ static insitu_status add_outputs(aliaser *aliaser) {
     return INSITU_OK;
 }
 
-insitu_status network_alias_outputs(network *network, const insitu_mutated_input *given, uint32_t count,
+insitu_status network_alias_outputs(network_t *network, const insitu_mutated_input *given, uint32_t count,
                                     insitu_diag *diag) {
-    aliaser aliaser = {.network = network, .count = count, .diag = diag};
+    aliaser_t aliaser = {.network = network, .count = count, .diag = diag};
     TRY(arena_array(&network->arena, count, sizeof(*aliaser.requests), &aliaser.requests));
     for (uint32_t i = 0; i < count; i++) {
         aliaser.requests[i].given = &given[i];

@@ -12,23 +12,23 @@ enum { MAX_SPARE = 32, SPARE_LEAST = 4096 }; /* buffers that are kept for anothe
 typedef struct spare {
     uint8_t *data;
     size_t size;
-} spare;
+} spare_t;
 
 typedef struct folder {
-    network *network;
+    network_t *network;
     network_evaluate_fn run;
     void *user;
-    const fold_limits *limits;
+    const fold_limits_t *limits;
     double spent;      /* work of the layers that were evaluated */
-    bitset lazy;       /* results of sources and views that could be evaluated */
+    bitset_t lazy;     /* results of sources and views that could be evaluated */
     uint8_t **made;    /* of each tensor that was evaluated: its memory */
     uint32_t *readers; /* of each tensor: layers that are not evaluated, outputs and next values */
-    spare spares[MAX_SPARE];
+    spare_t spares[MAX_SPARE];
     uint32_t spare_count;
     insitu_diag *diag;
-} folder;
+} folder_t;
 
-static bool attr_is_constant(const network *network, const attr *value) {
+static bool attr_is_constant(const network_t *network, const attr_t *value) {
     double number;
     if (value->kind == ATTR_KIND_SYM) return sym_constant_float(&network->symbols, value->value, &number);
     for (uint32_t i = 0; value->kind == ATTR_KIND_SYMS && i < value->list.count; i++) {
@@ -38,7 +38,7 @@ static bool attr_is_constant(const network *network, const attr *value) {
 }
 
 /* Bytes of the tensor; false on overflow. */
-static bool tensor_bytes(const network *network, const network_tensor *tensor, size_t *out_bytes) {
+static bool tensor_bytes(const network_t *network, const network_tensor_t *tensor, size_t *out_bytes) {
     size_t bytes = dtype_size(tensor->dtype);
     for (uint32_t i = 0; i < tensor->shape.rank; i++) {
         int64_t size = 0;
@@ -49,10 +49,10 @@ static bool tensor_bytes(const network *network, const network_tensor *tensor, s
     return true;
 }
 
-static bool can_fold(const folder *folder, const layer *layer) {
-    const network *network = folder->network;
+static bool can_fold(const folder_t *folder, const layer_t *layer) {
+    const network_t *network = folder->network;
     if (layer->kind == LAYER_EMPTY || layer->result_count != 1 || kind_has(layer->kind, TRAIT_REGIONS)) return false;
-    const network_tensor *result = network_tensor_of(network, layer->results[0]);
+    const network_tensor_t *result = network_tensor_of(network, layer->results[0]);
     size_t bytes;
     if (!shape_constant(&network->symbols, &result->shape, NULL) || !tensor_bytes(network, result, &bytes))
         return false;
@@ -69,15 +69,15 @@ static bool can_fold(const folder *folder, const layer *layer) {
     return true;
 }
 
-static void count_reader(folder *folder, tensor_id tensor) {
+static void count_reader(folder_t *folder, tensor_id_t tensor) {
     if (tensor.index < folder->network->tensor_count) folder->readers[tensor.index]++;
 }
 
-static insitu_status count_readers(folder *folder, arena *scratch) {
-    const network *network = folder->network;
+static insitu_status count_readers(folder_t *folder, arena_t *scratch) {
+    const network_t *network = folder->network;
     TRY(arena_array(scratch, network->tensor_count, sizeof *folder->readers, &folder->readers));
     for (uint32_t i = 0; i < network->order_count; i++) {
-        const layer *layer = network_layer_of(network, network->order[i]);
+        const layer_t *layer = network_layer_of(network, network->order[i]);
         for (uint32_t j = 0; j < layer->operand_count; j++) count_reader(folder, layer->operands[j]);
     }
     for (uint32_t i = 0; i < network->state_count; i++) count_reader(folder, network->states[i].next);
@@ -88,9 +88,9 @@ static insitu_status count_readers(folder *folder, arena *scratch) {
 }
 
 /* Memory for a value: a spare buffer of at most twice its size, or new. */
-static insitu_status take_buffer(folder *folder, size_t bytes, uint8_t **out_data) {
+static insitu_status take_buffer(folder_t *folder, size_t bytes, uint8_t **out_data) {
     for (uint32_t i = 0; i < folder->spare_count; i++) {
-        const spare found = folder->spares[i];
+        const spare_t found = folder->spares[i];
         if (found.size < bytes || found.size / 2 > bytes) continue;
         folder->spares[i] = folder->spares[--folder->spare_count];
         memset(found.data, 0, bytes);
@@ -101,22 +101,22 @@ static insitu_status take_buffer(folder *folder, size_t bytes, uint8_t **out_dat
 }
 
 /* The layer has been evaluated: what it alone still read is not needed any more. */
-static void release_operands(folder *folder, const layer *layer) {
-    const network *network = folder->network;
+static void release_operands(folder_t *folder, const layer_t *layer) {
+    const network_t *network = folder->network;
     for (uint32_t i = 0; i < layer->operand_count; i++) {
-        const tensor_id operand = layer->operands[i];
+        const tensor_id_t operand = layer->operands[i];
         size_t bytes;
         if (--folder->readers[operand.index] > 0 || !folder->made[operand.index]) continue;
         if (!tensor_bytes(network, network_tensor_of(network, operand), &bytes) || bytes < SPARE_LEAST) continue;
         if (folder->spare_count == MAX_SPARE) return;
-        folder->spares[folder->spare_count++] = (spare){folder->made[operand.index], bytes};
+        folder->spares[folder->spare_count++] = (spare_t){folder->made[operand.index], bytes};
     }
 }
 
 /* The layer's result becomes a constant; the layer leaves the order later, being dead. */
-static insitu_status evaluate(folder *folder, layer_id id) {
-    network *network = folder->network;
-    tensor_id result = network_layer_of(network, id)->results[0];
+static insitu_status evaluate(folder_t *folder, layer_id_t id) {
+    network_t *network = folder->network;
+    tensor_id_t result = network_layer_of(network, id)->results[0];
     size_t bytes;
     if (!tensor_bytes(network, network_tensor_of(network, result), &bytes)) return INSITU_NOMEM;
     folder->spent += layer_cost(network, network_layer_of(network, id));
@@ -125,17 +125,17 @@ static insitu_status evaluate(folder *folder, layer_id id) {
         TRY(take_buffer(folder, bytes, &data));
         TRY(folder->run(folder->user, network, id, data, bytes, folder->diag));
     }
-    network_tensor *tensor = &network->tensors[result.index];
-    network_constant *constant;
+    network_tensor_t *tensor = &network->tensors[result.index];
+    network_constant_t *constant;
     TRY(network_add_constant(network, &constant));
     constant->tensor = result;
     constant->offset = sym_int(&network->symbols, 0);
     shape_dense_strides(&network->symbols, &tensor->shape, constant->strides);
     constant->record = NONE;
     if (bytes) {
-        weight_record *record;
+        weight_record_t *record;
         TRY(network_add_record(network, &record));
-        *record = (weight_record){.name = tensor->name, .data = data, .size = bytes, .dtype = tensor->dtype};
+        *record = (weight_record_t){.name = tensor->name, .data = data, .size = bytes, .dtype = tensor->dtype};
         constant->record = network->record_count - 1;
     }
     tensor->role = TENSOR_CONSTANT;
@@ -148,11 +148,11 @@ static insitu_status evaluate(folder *folder, layer_id id) {
 }
 
 /* Evaluates the lazy layers below a tensor, operands first: a chain of views and its source, without recursion. */
-static insitu_status evaluate_lazy(folder *folder, tensor_id tensor) {
+static insitu_status evaluate_lazy(folder_t *folder, tensor_id_t tensor) {
     while (bitset_has(&folder->lazy, tensor.index)) {
-        tensor_id deepest = tensor;
+        tensor_id_t deepest = tensor;
         for (;;) {
-            const layer *layer =
+            const layer_t *layer =
                 network_layer_of(folder->network, network_tensor_of(folder->network, deepest)->producer);
             if (layer->operand_count == 0 || !bitset_has(&folder->lazy, layer->operands[0].index)) break;
             deepest = layer->operands[0];
@@ -162,14 +162,14 @@ static insitu_status evaluate_lazy(folder *folder, tensor_id tensor) {
     return INSITU_OK;
 }
 
-static insitu_status fold(folder *folder, arena *scratch) {
-    network *network = folder->network;
+static insitu_status fold(folder_t *folder, arena_t *scratch) {
+    network_t *network = folder->network;
     TRY(bitset_create(scratch, network->tensor_count, &folder->lazy));
     TRY(arena_array(scratch, network->tensor_count, sizeof *folder->made, &folder->made));
     TRY(count_readers(folder, scratch));
     for (uint32_t i = 0; i < network->order_count; i++) {
-        layer_id id = network->order[i];
-        const layer *layer = network_layer_of(network, id);
+        layer_id_t id = network->order[i];
+        const layer_t *layer = network_layer_of(network, id);
         if (!can_fold(folder, layer)) continue;
         if (kind_has(layer->kind, TRAIT_SOURCE | TRAIT_VIEW)) {
             bitset_add(&folder->lazy, layer->results[0].index);
@@ -180,7 +180,7 @@ static insitu_status fold(folder *folder, arena *scratch) {
     }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < network->order_count; i++) {
-        const layer *layer = network_layer_of(network, network->order[i]);
+        const layer_t *layer = network_layer_of(network, network->order[i]);
         bool folded =
             layer->result_count == 1 && network_tensor_of(network, layer->results[0])->role == TENSOR_CONSTANT;
         if (!folded) network->order[kept++] = network->order[i];
@@ -189,10 +189,10 @@ static insitu_status fold(folder *folder, arena *scratch) {
     return INSITU_OK;
 }
 
-insitu_status network_fold_constants(network *network, network_evaluate_fn run, void *user, const fold_limits *limits,
-                                     insitu_diag *diag) {
-    folder folder = {.network = network, .run = run, .user = user, .limits = limits, .diag = diag};
-    arena scratch;
+insitu_status network_fold_constants(network_t *network, network_evaluate_fn run, void *user,
+                                     const fold_limits_t *limits, insitu_diag *diag) {
+    folder_t folder = {.network = network, .run = run, .user = user, .limits = limits, .diag = diag};
+    arena_t scratch;
     arena_init(&scratch);
     insitu_status status = diag_complete(diag, fold(&folder, &scratch));
     arena_release(&scratch);

@@ -5,8 +5,8 @@
 #include <math.h>
 
 /* Elements of the tensor, whose sizes are constants: infinity where one is not. */
-static double elements(const network *network, tensor_id tensor) {
-    const shape *shape = &network_tensor_of(network, tensor)->shape;
+static double elements(const network_t *network, tensor_id_t tensor) {
+    const shape_t *shape = &network_tensor_of(network, tensor)->shape;
     double count = 1;
     for (uint32_t i = 0; i < shape->rank; i++) {
         int64_t size;
@@ -16,14 +16,14 @@ static double elements(const network *network, tensor_id tensor) {
     return count;
 }
 
-static double size_of(const network *network, tensor_id tensor, uint32_t dimension) {
+static double size_of(const network_t *network, tensor_id_t tensor, uint32_t dimension) {
     int64_t size;
-    const shape *shape = &network_tensor_of(network, tensor)->shape;
+    const shape_t *shape = &network_tensor_of(network, tensor)->shape;
     return sym_constant(&network->symbols, shape->sizes[dimension], &size) ? (double)size : HUGE_VAL;
 }
 
-static double kernel_elements(const network *network, const layer *layer) {
-    attr kernel = layer_attr(layer, ATTR_KERNEL);
+static double kernel_elements(const network_t *network, const layer_t *layer) {
+    attr_t kernel = layer_attr(layer, ATTR_KERNEL);
     double count = 1;
     for (uint32_t i = 0; i < kernel.list.count; i++) {
         int64_t size;
@@ -34,8 +34,8 @@ static double kernel_elements(const network *network, const layer *layer) {
 }
 
 /* What each element of the result takes. */
-static double depth(const network *network, const layer *layer) {
-    const tensor_id *operands = layer->operands;
+static double depth(const network_t *network, const layer_t *layer) {
+    const tensor_id_t *operands = layer->operands;
     switch ((int)layer->kind) {
     case LAYER_MATMUL: return size_of(network, operands[1], network_tensor_of(network, operands[1])->shape.rank - 2);
     case LAYER_CONV: {
@@ -51,7 +51,7 @@ static double depth(const network *network, const layer *layer) {
     }
 }
 
-double layer_cost(const network *network, const layer *layer) {
+double layer_cost(const network_t *network, const layer_t *layer) {
     double work = 0;
     uint32_t traits = layer_info_of(layer->kind)->traits;
     for (uint32_t i = 0; i < layer->result_count; i++)

@@ -2,7 +2,7 @@
  * in regions too. */
 #include "rewrite/rewrite.h"
 
-insitu_status network_normalise(network *network, insitu_diag *diag) {
+insitu_status network_normalise(network_t *network, insitu_diag *diag) {
     TRY(network_recognise_runs(network, diag));
     TRY(network_recognise_masks(network, diag));
     TRY(network_slice_expands(network, diag));

@@ -13,20 +13,20 @@ enum {
 };
 
 typedef struct assembler {
-    network *network;
-    tensor_id start; /* the state's old value */
-    layer_id last;   /* the layer that makes the new one, and is redefined */
+    network_t *network;
+    tensor_id_t start; /* the state's old value */
+    layer_id_t last;   /* the layer that makes the new one, and is redefined */
     int64_t sizes[MAX_RANK], strides[MAX_RANK], elements;
     uint32_t rank;
-    box_list boxes;
-    bitset written; /* scratch */
-    bool is_stored; /* the box at hand: by an update of the program's */
+    box_list_t boxes;
+    bitset_t written; /* scratch */
+    bool is_stored;   /* the box at hand: by an update of the program's */
     insitu_diag *diag;
-} assembler;
+} assembler_t;
 
 /* ---- which boxes, and in which order ---- */
 
-static bool stays(const assembler *assembler, const box *box) {
+static bool stays(const assembler_t *assembler, const box_t *box) {
     int64_t offset, from[MAX_LOOPS];
     if (box->source.index != assembler->start.index) return false;
     box_origin(assembler->network, box, &offset, from);
@@ -36,17 +36,17 @@ static bool stays(const assembler *assembler, const box *box) {
 }
 
 typedef struct walker { /* the elements of a box, in the value (to) or in the source */
-    const box *box;
+    const box_t *box;
     int64_t index[MAX_LOOPS], steps[MAX_LOOPS], at;
-} walker;
+} walker_t;
 
-static int64_t last_of(const walker *walker) {
+static int64_t last_of(const walker_t *walker) {
     int64_t last = walker->at;
     for (uint32_t j = 0; j < walker->box->loops; j++) last += walker->steps[j] * (walker->box->counts[j] - 1);
     return last;
 }
 
-static bool walker_next(walker *walker) {
+static bool walker_next(walker_t *walker) {
     for (uint32_t j = walker->box->loops; j-- > 0;) {
         walker->at += walker->steps[j];
         if (++walker->index[j] < walker->box->counts[j]) return true;
@@ -57,14 +57,14 @@ static bool walker_next(walker *walker) {
 }
 
 /* Elements of the old value that the reader needs and the writer overwrites. */
-static bool overwrites(assembler *assembler, const box *writer, const box *reader) {
+static bool overwrites(assembler_t *assembler, const box_t *writer, const box_t *reader) {
     if (reader->source.index != assembler->start.index) return false;
-    walker to = {.box = writer, .at = writer->to_offset}, from = {.box = reader};
+    walker_t to = {.box = writer, .at = writer->to_offset}, from = {.box = reader};
     for (uint32_t j = 0; j < writer->loops; j++) to.steps[j] = writer->to[j];
     box_origin(assembler->network, reader, &from.at, from.steps);
     if (from.at > last_of(&to) || to.at > last_of(&from)) return false;
     if (assembler->elements > MAX_WALKED) return true;
-    bitset *written = &assembler->written;
+    bitset_t *written = &assembler->written;
     memset(written->words, 0, ((size_t)written->bits + 63) / 64 * sizeof *written->words);
     do bitset_add(written, (uint32_t)to.at);
     while (walker_next(&to));
@@ -76,11 +76,11 @@ static bool overwrites(assembler *assembler, const box *writer, const box *reade
 
 typedef struct kept_at { /* where elements of the old value lie in what is stored: by the loops of their box */
     int64_t offset, strides[MAX_LOOPS];
-} kept_at;
+} kept_at_t;
 
 /* The loop of the stored box that goes through the source as loop j of the other does, in steps that are *out_times as
  * small; NONE. */
-static uint32_t find_loop(const box *stored, const box *box, uint32_t j, uint32_t taken, int64_t *out_times) {
+static uint32_t find_loop(const box_t *stored, const box_t *box, uint32_t j, uint32_t taken, int64_t *out_times) {
     for (uint32_t m = 0; m < stored->loops; m++) {
         int64_t times = 0;
         bool fits = !(taken >> m & 1);
@@ -96,7 +96,7 @@ static uint32_t find_loop(const box *stored, const box *box, uint32_t j, uint32_
 }
 
 /* The value of the stored box's loop m where the other begins: from a dimension that no other loop goes through. */
-static int64_t find_start(const box *stored, const box *box, uint32_t m) {
+static int64_t find_start(const box_t *stored, const box_t *box, uint32_t m) {
     for (uint32_t k = 0; k < box->rank; k++) {
         bool alone = stored->steps[k][m] != 0;
         for (uint32_t j = 0; j < stored->loops; j++) alone = alone && (j == m || stored->steps[k][j] == 0);
@@ -106,7 +106,7 @@ static int64_t find_start(const box *stored, const box *box, uint32_t m) {
 }
 
 /* Are the elements of the box among those that the other stored? */
-static bool is_stored(const box *stored, const box *box, kept_at *out) {
+static bool is_stored(const box_t *stored, const box_t *box, kept_at_t *out) {
     int64_t starts[MAX_LOOPS], last[MAX_LOOPS];
     uint32_t taken = 0;
     if (stored->source.index != box->source.index) return false;
@@ -134,24 +134,24 @@ static bool is_stored(const box *stored, const box *box, kept_at *out) {
 }
 
 /* Has a box before number end stored the elements? */
-static bool find_stored(const box_list *list, uint32_t end, const box *box, kept_at *out) {
+static bool find_stored(const box_list_t *list, uint32_t end, const box_t *box, kept_at_t *out) {
     for (uint32_t i = 0; i < end; i++)
         if (is_stored(&list->items[i], box, out)) return true;
     return false;
 }
 
 typedef struct sorter { /* how boxes depend on one another; a set of boxes is a word of bits */
-    assembler *assembler;
+    assembler_t *assembler;
     uint32_t count;
     uint32_t overwrites[MAX_BOXES]; /* by box: the others whose source it stores over */
     uint32_t stores[MAX_BOXES];     /* those whose elements are among its own: they can be read where it stored them */
     uint32_t order[MAX_BOXES], best[MAX_BOXES];
     int64_t cost, best_cost; /* elements that are set aside */
-} sorter;
+} sorter_t;
 
-static void relate(sorter *sorter) {
-    const box *boxes = sorter->assembler->boxes.items;
-    kept_at ignored;
+static void relate(sorter_t *sorter) {
+    const box_t *boxes = sorter->assembler->boxes.items;
+    kept_at_t ignored;
     for (uint32_t i = 0; i < sorter->count; i++)
         for (uint32_t k = 0; k < sorter->count; k++) {
             if (is_stored(&boxes[i], &boxes[k], &ignored)) sorter->stores[i] |= UINT32_C(1) << k;
@@ -161,11 +161,11 @@ static void relate(sorter *sorter) {
 }
 
 /* What storing the box makes others set aside: those not done, not set aside yet, and stored nowhere. */
-static uint32_t lost_by(const sorter *sorter, uint32_t box, uint32_t done, uint32_t safe) {
+static uint32_t lost_by(const sorter_t *sorter, uint32_t box, uint32_t done, uint32_t safe) {
     return sorter->overwrites[box] & ~done & ~safe & ~sorter->stores[box];
 }
 
-static int64_t elements_of(const sorter *sorter, uint32_t set) {
+static int64_t elements_of(const sorter_t *sorter, uint32_t set) {
     int64_t sum = 0;
     for (uint32_t i = 0; i < sorter->count; i++)
         if (set >> i & 1) sum += box_elements(&sorter->assembler->boxes.items[i]);
@@ -173,7 +173,7 @@ static int64_t elements_of(const sorter *sorter, uint32_t set) {
 }
 
 /* All orders; depth is at most MAX_EXACT_PIECES. */
-static void search(sorter *sorter, uint32_t depth, uint32_t done, uint32_t safe) {
+static void search(sorter_t *sorter, uint32_t depth, uint32_t done, uint32_t safe) {
     if (sorter->cost >= sorter->best_cost) return;
     if (depth == sorter->count) {
         sorter->best_cost = sorter->cost;
@@ -192,7 +192,7 @@ static void search(sorter *sorter, uint32_t depth, uint32_t done, uint32_t safe)
 }
 
 /* The cheapest next box, again and again. */
-static void choose(sorter *sorter) {
+static void choose(sorter_t *sorter) {
     uint32_t done = 0, safe = 0;
     for (uint32_t depth = 0; depth < sorter->count; depth++) {
         uint32_t best = NONE;
@@ -210,10 +210,10 @@ static void choose(sorter *sorter) {
     }
 }
 
-static insitu_status sort_boxes(assembler *assembler, arena *scratch) {
-    box_list *list = &assembler->boxes;
-    sorter sorter = {.assembler = assembler, .count = list->count, .best_cost = INT64_MAX};
-    box *sorted;
+static insitu_status sort_boxes(assembler_t *assembler, arena_t *scratch) {
+    box_list_t *list = &assembler->boxes;
+    sorter_t sorter = {.assembler = assembler, .count = list->count, .best_cost = INT64_MAX};
+    box_t *sorted;
     TRY(arena_array(scratch, list->count, sizeof *sorted, &sorted));
     relate(&sorter);
     if (list->count <= MAX_EXACT_PIECES)
@@ -227,29 +227,29 @@ static insitu_status sort_boxes(assembler *assembler, arena *scratch) {
 
 /* ---- layers ---- */
 
-static insitu_status add(assembler *assembler, const layer_draft *draft, const tensor_id *operands, uint32_t count,
-                         tensor_id *out) {
-    const layer like = *network_layer_of(assembler->network, assembler->last);
+static insitu_status add(assembler_t *assembler, const layer_draft_t *draft, const tensor_id_t *operands,
+                         uint32_t count, tensor_id_t *out) {
+    const layer_t like = *network_layer_of(assembler->network, assembler->last);
     TRY(network_add_layer(assembler->network, draft, operands, count, like.name, like.source, out, assembler->diag));
-    layer_id added = network_tensor_of(assembler->network, *out)->producer;
+    layer_id_t added = network_tensor_of(assembler->network, *out)->producer;
     network_layer_of(assembler->network, added)->assembles = !assembler->is_stored;
     return INSITU_OK;
 }
 
-static sym constant(assembler *assembler, int64_t value) { return sym_int(&assembler->network->symbols, value); }
+static sym_t constant(assembler_t *assembler, int64_t value) { return sym_int(&assembler->network->symbols, value); }
 
-static insitu_status add_sized(assembler *assembler, layer_kind kind, uint32_t rank, const int64_t *sizes,
-                               tensor_id *tensor) {
-    shape shape = {.rank = rank};
-    tensor_id operand = *tensor;
+static insitu_status add_sized(assembler_t *assembler, layer_kind_t kind, uint32_t rank, const int64_t *sizes,
+                               tensor_id_t *tensor) {
+    shape_t shape = {.rank = rank};
+    tensor_id_t operand = *tensor;
     for (uint32_t i = 0; i < rank; i++) shape.sizes[i] = constant(assembler, sizes[i]);
     if (shape_same(&network_tensor_of(assembler->network, operand)->shape, &shape)) return INSITU_OK;
-    const layer_draft view = draft_sized(kind, &shape);
+    const layer_draft_t view = draft_sized(kind, &shape);
     return add(assembler, &view, &operand, 1, tensor);
 }
 
 /* Does every loop count in one dimension, and every dimension by one loop? out_loop: of each dimension; NONE: it is fixed. */
-static bool is_sliced(const box *box, uint32_t *out_loop) {
+static bool is_sliced(const box_t *box, uint32_t *out_loop) {
     uint32_t dims[MAX_LOOPS] = {0};
     for (uint32_t k = 0; k < box->rank; k++) {
         out_loop[k] = NONE;
@@ -263,19 +263,19 @@ static bool is_sliced(const box *box, uint32_t *out_loop) {
 }
 
 /* The source's elements as a tensor with a dimension for each loop: slices, then a permutation and repetitions. */
-static insitu_status add_sliced(assembler *assembler, const box *box, const uint32_t *loop_of, tensor_id *out) {
-    network *network = assembler->network;
+static insitu_status add_sliced(assembler_t *assembler, const box_t *box, const uint32_t *loop_of, tensor_id_t *out) {
+    network_t *network = assembler->network;
     int64_t sizes[MAX_RANK], elements, kept[MAX_RANK], repeated[MAX_RANK];
     uint32_t order[MAX_RANK], count = 0;
-    sym axes[MAX_RANK];
+    sym_t axes[MAX_RANK];
     bool sorted = true, repeats = false;
-    const layer like = *network_layer_of(network, assembler->last);
+    const layer_t like = *network_layer_of(network, assembler->last);
     *out = box->source;
     (void)box_sizes(network, box->source, sizes, &elements);
     for (uint32_t k = 0; k < box->rank; k++) {
         int64_t step = loop_of[k] == NONE ? 1 : box->steps[k][loop_of[k]];
         int64_t last = box->base[k] + (loop_of[k] == NONE ? 0 : step * (box->counts[loop_of[k]] - 1));
-        tensor_id x = *out;
+        tensor_id_t x = *out;
         if (loop_of[k] != NONE) order[count] = loop_of[k], kept[count++] = box->counts[loop_of[k]];
         if (box->base[k] == 0 && last + 1 == sizes[k] && step == 1) continue;
         TRY(network_add_slice(network, &like, x, k, constant(assembler, box->base[k]), constant(assembler, last + 1),
@@ -292,42 +292,42 @@ static insitu_status add_sliced(assembler *assembler, const box *box, const uint
         sorted &= at == placed;
         axes[placed++] = constant(assembler, at);
     }
-    layer_draft permute = draft_of(LAYER_PERMUTE);
+    layer_draft_t permute = draft_of(LAYER_PERMUTE);
     draft_list(&permute, ATTR_AXES, axes, count);
-    tensor_id x = *out;
+    tensor_id_t x = *out;
     if (!sorted) TRY(add(assembler, &permute, &x, 1, out));
     if (!repeats) return INSITU_OK;
     TRY(add_sized(assembler, LAYER_RESHAPE, box->loops, repeated, out));
     return add_sized(assembler, LAYER_EXPAND, box->loops, box->counts, out);
 }
 
-static insitu_status add_strided(assembler *assembler, layer_kind kind, const tensor_id *operands, uint32_t count,
-                                 const box *box, int64_t offset, const int64_t *strides, tensor_id *out) {
-    sym sizes[MAX_LOOPS], steps[MAX_LOOPS];
+static insitu_status add_strided(assembler_t *assembler, layer_kind_t kind, const tensor_id_t *operands, uint32_t count,
+                                 const box_t *box, int64_t offset, const int64_t *strides, tensor_id_t *out) {
+    sym_t sizes[MAX_LOOPS], steps[MAX_LOOPS];
     for (uint32_t j = 0; j < box->loops; j++) {
         sizes[j] = constant(assembler, box->counts[j]);
         steps[j] = constant(assembler, strides[j]);
     }
-    layer_draft strided = draft_of(kind);
+    layer_draft_t strided = draft_of(kind);
     draft_sym(&strided, ATTR_OFFSET, constant(assembler, offset));
     draft_list(&strided, ATTR_SIZES, sizes, box->loops);
     draft_list(&strided, ATTR_STRIDES, steps, box->loops);
     return add(assembler, &strided, operands, count, out);
 }
 
-static insitu_status add_source(assembler *assembler, const box *box, tensor_id *out) {
+static insitu_status add_source(assembler_t *assembler, const box_t *box, tensor_id_t *out) {
     uint32_t loop_of[MAX_RANK];
     int64_t sizes[MAX_RANK], elements, offset, from[MAX_LOOPS];
     if (is_sliced(box, loop_of)) return add_sliced(assembler, box, loop_of, out);
     (void)box_sizes(assembler->network, box->source, sizes, &elements);
-    tensor_id flat = box->source;
+    tensor_id_t flat = box->source;
     TRY(add_sized(assembler, LAYER_RESHAPE, 1, &elements, &flat));
     box_origin(assembler->network, box, &offset, from);
     return add_strided(assembler, LAYER_AS_STRIDED, &flat, 1, box, offset, from, out);
 }
 
 /* Is the box a slice of the value along one dimension? */
-static bool is_slice(const assembler *assembler, const box *box, uint32_t *out_dim, int64_t *out_step) {
+static bool is_slice(const assembler_t *assembler, const box_t *box, uint32_t *out_dim, int64_t *out_step) {
     uint32_t loop = 0;
     int64_t rest = box->to_offset;
     *out_dim = NONE;
@@ -351,8 +351,8 @@ static bool is_slice(const assembler *assembler, const box *box, uint32_t *out_d
     return *out_dim != NONE && loop == box->loops && rest == 0;
 }
 
-static insitu_status add_slice_update(assembler *assembler, const box *box, uint32_t dim, int64_t step,
-                                      tensor_id source, tensor_id *value) {
+static insitu_status add_slice_update(assembler_t *assembler, const box_t *box, uint32_t dim, int64_t step,
+                                      tensor_id_t source, tensor_id_t *value) {
     int64_t sizes[MAX_RANK], start = box->to_offset / assembler->strides[dim], others = 1;
     for (uint32_t k = 0; k < assembler->rank; k++) {
         sizes[k] = assembler->sizes[k];
@@ -360,21 +360,21 @@ static insitu_status add_slice_update(assembler *assembler, const box *box, uint
     }
     sizes[dim] = box_elements(box) / others;
     TRY(add_sized(assembler, LAYER_RESHAPE, assembler->rank, sizes, &source));
-    tensor_id operands[] = {*value, source};
-    const sym end = constant(assembler, start + step * (sizes[dim] - 1) + 1);
-    const layer_draft update =
+    tensor_id_t operands[] = {*value, source};
+    const sym_t end = constant(assembler, start + step * (sizes[dim] - 1) + 1);
+    const layer_draft_t update =
         draft_slice(&assembler->network->symbols, LAYER_SLICE_UPDATE, dim, constant(assembler, start), end, step);
     return add(assembler, &update, operands, 2, value);
 }
 
 /* What a box stored before, over strides of its place; 0 repeats. */
-static insitu_status add_stored(assembler *assembler, const box *counts, int64_t offset, const int64_t *strides,
-                                tensor_id value, tensor_id *out) {
+static insitu_status add_stored(assembler_t *assembler, const box_t *counts, int64_t offset, const int64_t *strides,
+                                tensor_id_t value, tensor_id_t *out) {
     TRY(add_sized(assembler, LAYER_RESHAPE, 1, &assembler->elements, &value));
     return add_strided(assembler, LAYER_AS_STRIDED, &value, 1, counts, offset, strides, out);
 }
 
-static insitu_status store(assembler *assembler, const box *box, tensor_id source, tensor_id *value) {
+static insitu_status store(assembler_t *assembler, const box_t *box, tensor_id_t source, tensor_id_t *value) {
     uint32_t dim;
     int64_t step;
     if (is_slice(assembler, box, &dim, &step)) {
@@ -382,21 +382,21 @@ static insitu_status store(assembler *assembler, const box *box, tensor_id sourc
         return add_slice_update(assembler, box, dim, step, source, value);
     }
     TRY(add_sized(assembler, LAYER_RESHAPE, 1, &assembler->elements, value));
-    tensor_id operands[] = {*value, source};
+    tensor_id_t operands[] = {*value, source};
     return add_strided(assembler, LAYER_AS_STRIDED_UPDATE, operands, 2, box, box->to_offset, box->to, value);
 }
 
 /* Is the loop's count without effect on the source? */
-static bool repeats(const box *box, uint32_t loop) {
+static bool repeats(const box_t *box, uint32_t loop) {
     bool fixed = true;
     for (uint32_t k = 0; k < box->rank; k++) fixed = fixed && box->steps[k][loop] == 0;
     return fixed && box->counts[loop] > 1;
 }
 
 /* What the state holds several times: stored at its first place, and from there at the others. */
-static insitu_status store_repeated(assembler *assembler, const box *box, tensor_id *value) {
-    struct box part = *box;
-    tensor_id source;
+static insitu_status store_repeated(assembler_t *assembler, const box_t *box, tensor_id_t *value) {
+    box_t part = *box;
+    tensor_id_t source;
     for (uint32_t j = 0; j < box->loops; j++)
         if (repeats(box, j)) part.counts[j] = 1;
     TRY(add_source(assembler, &part, &source));
@@ -405,7 +405,7 @@ static insitu_status store_repeated(assembler *assembler, const box *box, tensor
         if (!repeats(box, j)) continue;
         int64_t strides[MAX_LOOPS];
         for (uint32_t i = 0; i < box->loops; i++) strides[i] = i == j ? 0 : part.to[i];
-        struct box rest = part;
+        box_t rest = part;
         rest.counts[j] = box->counts[j] - 1;
         rest.to_offset += box->to[j];
         TRY(add_stored(assembler, &rest, part.to_offset, strides, *value, &source));
@@ -416,18 +416,18 @@ static insitu_status store_repeated(assembler *assembler, const box *box, tensor
 }
 
 /* Does the box give all of the value, in its order? */
-static bool is_whole(const assembler *assembler, const box *box) {
+static bool is_whole(const assembler_t *assembler, const box_t *box) {
     bool dense = box_elements(box) == assembler->elements && assembler->boxes.count == 1;
     int64_t stride = 1;
     for (uint32_t j = box->loops; j-- > 0; stride *= box->counts[j]) dense = dense && box->to[j] == stride;
     return dense;
 }
 
-static insitu_status add_box(assembler *assembler, uint32_t index, tensor_id *value) {
-    const box *box = &assembler->boxes.items[index];
+static insitu_status add_box(assembler_t *assembler, uint32_t index, tensor_id_t *value) {
+    const box_t *box = &assembler->boxes.items[index];
     assembler->is_stored = box->is_stored;
-    kept_at kept;
-    tensor_id source;
+    kept_at_t kept;
+    tensor_id_t source;
     uint32_t repeated = 0;
     bool own = box->source.index == assembler->start.index;
     for (uint32_t j = 0; j < box->loops; j++) repeated += repeats(box, j);
@@ -443,32 +443,32 @@ static insitu_status add_box(assembler *assembler, uint32_t index, tensor_id *va
 
 /* ---- the whole ---- */
 
-static insitu_status assemble(assembler *assembler) {
-    network *network = assembler->network;
+static insitu_status assemble(assembler_t *assembler) {
+    network_t *network = assembler->network;
     uint32_t position = 0, first_added = network->order_count;
-    tensor_id value = assembler->start;
+    tensor_id_t value = assembler->start;
     while (network->order[position].index != assembler->last.index) position++;
     for (uint32_t i = 0; i < assembler->boxes.count; i++) TRY(add_box(assembler, i, &value));
-    shape sizes = {.rank = assembler->rank};
+    shape_t sizes = {.rank = assembler->rank};
     for (uint32_t k = 0; k < assembler->rank; k++) sizes.sizes[k] = constant(assembler, assembler->sizes[k]);
-    const layer_draft whole = draft_sized(LAYER_RESHAPE, &sizes);
+    const layer_draft_t whole = draft_sized(LAYER_RESHAPE, &sizes);
     TRY(network_redefine(network, assembler->last, &whole, &value, 1, assembler->diag));
     network_move_added(network, first_added, position);
     return sym_pool_status(&network->symbols, assembler->diag);
 }
 
-insitu_status network_rewrite_as_updates(network *network, tensor_id start, tensor_id next, bool *out_changed,
+insitu_status network_rewrite_as_updates(network_t *network, tensor_id_t start, tensor_id_t next, bool *out_changed,
                                          insitu_diag *diag) {
     *out_changed = false;
-    const network_tensor *made = network_tensor_of(network, next);
+    const network_tensor_t *made = network_tensor_of(network, next);
     if (made->role != TENSOR_RESULT) return INSITU_OK;
-    assembler *assembler = memory_alloc(sizeof *assembler);
+    assembler_t *assembler = memory_alloc(sizeof *assembler);
     if (!assembler) return INSITU_NOMEM;
-    *assembler = (struct assembler){.network = network, .start = start, .last = made->producer, .diag = diag};
-    arena scratch;
+    *assembler = (assembler_t){.network = network, .start = start, .last = made->producer, .diag = diag};
+    arena_t scratch;
     arena_init(&scratch);
     insitu_status status = INSITU_OK;
-    box_list *boxes = &assembler->boxes;
+    box_list_t *boxes = &assembler->boxes;
     bool known = box_sizes(network, next, assembler->sizes, &assembler->elements) && assembler->elements > 0 &&
                  boxes_find(network, next, boxes);
     /* A box of the value itself: what makes it is not followed. */

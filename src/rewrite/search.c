@@ -8,18 +8,18 @@
 
 /* A folded constant larger than this is computed by each call instead of being kept in the engine; so is one that would
  * keep the compilation waiting, at a few nanoseconds an element. */
-static const fold_limits folding = {.bytes = 16 << 20, .work = 1 << 27, .total = 1 << 29};
+static const fold_limits_t folding = {.bytes = 16 << 20, .work = 1 << 27, .total = 1 << 29};
 
 enum { SEARCH_STEPS = 16 << 20, SEARCH_STEPS_A_LAYER = 32 << 10 }; /* about 10 nanoseconds each */
 enum { TRIAL_STEPS_A_LAYER = 1 << 10 };                            /* what a rewriting costs beside its plan */
 
-plan_search plan_search_for(const network *network) {
-    return (plan_search){.most = SEARCH_STEPS + (uint64_t)SEARCH_STEPS_A_LAYER * network->order_count};
+plan_search_t plan_search_for(const network_t *network) {
+    return (plan_search_t){.most = SEARCH_STEPS + (uint64_t)SEARCH_STEPS_A_LAYER * network->order_count};
 }
 
 /* Of the steps that were left at `before`, may one more plan, which may cost as much as the last one did, be among the first
  * share / 2? */
-static bool may_plan(plan_search *search, uint64_t before, uint64_t share) {
+static bool may_plan(plan_search_t *search, uint64_t before, uint64_t share) {
     uint64_t left = search->most > before ? search->most - before : 0;
     bool may = search->spent + search->last <= before + left / 2 * share;
     search->is_cut |= !may;
@@ -27,7 +27,7 @@ static bool may_plan(plan_search *search, uint64_t before, uint64_t share) {
 }
 
 /* The plan takes the place of the other if it copies less; the worse one is destroyed. NULL: none yet, or none. */
-static bool keep_better(plan **best, plan *other) {
+static bool keep_better(plan_t **best, plan_t *other) {
     bool is_better = other && (!*best || plan_copied_bytes(other) < plan_copied_bytes(*best));
     plan_destroy(is_better ? *best : other);
     if (is_better) *best = other;
@@ -36,15 +36,16 @@ static bool keep_better(plan **best, plan *other) {
 
 /* ---- orders ---- */
 
-static insitu_status search_orders(network *network, const plan_options *options, plan **out_plan, insitu_diag *diag) {
+static insitu_status search_orders(network_t *network, const plan_options_t *options, plan_t **out_plan,
+                                   insitu_diag *diag) {
     const uint64_t before = options->search->spent;
-    plan_options in_order = *options;
+    plan_options_t in_order = *options;
     in_order.order = 0;
     TRY(plan_network(network, &in_order, out_plan, diag));
     const uint32_t orders = plan_order_count(network, options);
     /* Orders take half of what is left of the budget: rewritings the rest. */
     while (++in_order.order < orders && plan_copied_bytes(*out_plan) > 0 && may_plan(options->search, before, 1)) {
-        plan *other;
+        plan_t *other;
         insitu_status status = plan_network(network, &in_order, &other, NULL);
         if (status == INSITU_NOMEM) {
             plan_destroy(*out_plan);
@@ -56,9 +57,9 @@ static insitu_status search_orders(network *network, const plan_options *options
     return INSITU_OK;
 }
 
-insitu_status plan_build(network *network, const plan_options *options, plan **out_plan, insitu_diag *diag) {
-    plan_search own = plan_search_for(network);
-    plan_options shared = *options;
+insitu_status plan_build(network_t *network, const plan_options_t *options, plan_t **out_plan, insitu_diag *diag) {
+    plan_search_t own = plan_search_for(network);
+    plan_options_t shared = *options;
     if (!shared.search) shared.search = &own;
     return search_orders(network, &shared, out_plan, diag);
 }
@@ -66,19 +67,19 @@ insitu_status plan_build(network *network, const plan_options *options, plan **o
 /* ---- rewritings ---- */
 
 typedef struct search {
-    network *network;
-    const plan_options *options;
-    plan **best;
+    network_t *network;
+    const plan_options_t *options;
+    plan_t **best;
     insitu_diag *diag;
-} search;
+} search_t;
 typedef struct rewriting { /* one that may save copies */
     /* *out_changed false: the network is as it was. NULL: the report's rows from first to end are assembled */
-    insitu_status (*pass)(network *network, bool *out_changed, insitu_diag *diag);
+    insitu_status (*pass)(network_t *network, bool *out_changed, insitu_diag *diag);
     uint32_t first, end;
-} rewriting;
+} rewriting_t;
 
 /* The old and new value of the report's row: states that change in their order, then inputs. */
-static bool find_final(const network *network, uint32_t row, tensor_id *out_start, tensor_id *out_next) {
+static bool find_final(const network_t *network, uint32_t row, tensor_id_t *out_start, tensor_id_t *out_next) {
     for (uint32_t i = 0; i < network->state_count; i++) {
         *out_start = network->states[i].tensor;
         *out_next = network->states[i].next;
@@ -94,10 +95,10 @@ static bool find_final(const network *network, uint32_t row, tensor_id *out_star
 }
 
 /* What is copied for the rows from first to end is written piece by piece. */
-static insitu_status assemble_rows(const search *search, uint32_t first, uint32_t end, bool *out_changed) {
+static insitu_status assemble_rows(const search_t *search, uint32_t first, uint32_t end, bool *out_changed) {
     *out_changed = false;
     for (uint32_t row = first; row < end; row++) {
-        tensor_id start, next;
+        tensor_id_t start, next;
         bool changed;
         if ((*search->best)->report[row].in_place || !find_final(search->network, row, &start, &next)) continue;
         TRY(network_rewrite_as_updates(search->network, start, next, &changed, search->diag));
@@ -107,7 +108,7 @@ static insitu_status assemble_rows(const search *search, uint32_t first, uint32_
 }
 
 /* What a rewriting leaves behind is cleaned up, and the network planned. */
-static insitu_status plan_rewritten(const search *search, plan **out_plan) {
+static insitu_status plan_rewritten(const search_t *search, plan_t **out_plan) {
     TRY(network_sink_partial_views(search->network, search->diag));
     TRY(network_split_flips(search->network, search->diag));
     TRY(network_remove_dead(search->network, search->diag));
@@ -116,10 +117,10 @@ static insitu_status plan_rewritten(const search *search, plan **out_plan) {
 }
 
 /* The plan is replaced, and the network stays rewritten, if that saves copies; else both are as before. */
-static insitu_status try_rewriting(const search *search, const rewriting *rewriting) {
-    network_snapshot before;
+static insitu_status try_rewriting(const search_t *search, const rewriting_t *rewriting) {
+    network_snapshot_t before;
     bool changed;
-    plan *other = NULL;
+    plan_t *other = NULL;
     TRY(network_save(search->network, &before));
     insitu_status status = rewriting->pass ? rewriting->pass(search->network, &changed, search->diag)
                                            : assemble_rows(search, rewriting->first, rewriting->end, &changed);
@@ -130,30 +131,30 @@ static insitu_status try_rewriting(const search *search, const rewriting *rewrit
 }
 
 /* Is there enough of the budget left for another rewriting and its plan? */
-static bool may_rewrite(const search *search) {
+static bool may_rewrite(const search_t *search) {
     search->options->search->spent += (uint64_t)TRIAL_STEPS_A_LAYER * search->network->order_count;
     return may_plan(search->options->search, 0, 2);
 }
 
-static uint32_t count_copied(const plan *plan) {
+static uint32_t count_copied(const plan_t *plan) {
     uint32_t copied = 0;
     for (uint32_t row = 0; row < plan->report_count; row++) copied += !plan->report[row].in_place;
     return copied;
 }
 
 /* Row by row; where the budget does not reach for that, first all of them at once. */
-static insitu_status search_rewritings(const search *search) {
-    static const rewriting passes[] = {
+static insitu_status search_rewritings(const search_t *search) {
+    static const rewriting_t passes[] = {
         {.pass = network_reuse_copies}, {.pass = network_own_parts}, {.pass = network_sink_updates}};
-    const plan_search *budget = search->options->search;
+    const plan_search_t *budget = search->options->search;
     const uint32_t copied = count_copied(*search->best), rows = (*search->best)->report_count;
     if (copied == 0) return INSITU_OK;
     bool reaches = budget->spent < budget->most && (budget->most - budget->spent) / (budget->last + 1) > copied;
-    if (!reaches && may_rewrite(search)) TRY(try_rewriting(search, &(rewriting){.first = 0, .end = rows}));
+    if (!reaches && may_rewrite(search)) TRY(try_rewriting(search, &(rewriting_t){.first = 0, .end = rows}));
     for (uint32_t row = 0; row < rows; row++) {
         if ((*search->best)->report[row].in_place) continue;
         if (!may_rewrite(search)) return INSITU_OK;
-        TRY(try_rewriting(search, &(rewriting){.first = row, .end = row + 1}));
+        TRY(try_rewriting(search, &(rewriting_t){.first = row, .end = row + 1}));
     }
     for (uint32_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++) {
         if (!may_rewrite(search)) return INSITU_OK;
@@ -162,15 +163,15 @@ static insitu_status search_rewritings(const search *search) {
     return INSITU_OK;
 }
 
-insitu_status rewrite_and_plan(network *network, network_evaluate_fn evaluate, const plan_options *options, bool strict,
-                               plan **out_plan, insitu_diag *diag) {
+insitu_status rewrite_and_plan(network_t *network, network_evaluate_fn evaluate, const plan_options_t *options,
+                               bool strict, plan_t **out_plan, insitu_diag *diag) {
     *out_plan = NULL;
     TRY(network_fold_constants(network, evaluate, NULL, &folding, diag));
     TRY(network_normalise(network, diag));
-    plan_search budget = plan_search_for(network);
-    const plan_options shared = {.no_inplace = options->no_inplace, .search = &budget};
+    plan_search_t budget = plan_search_for(network);
+    const plan_options_t shared = {.no_inplace = options->no_inplace, .search = &budget};
     TRY(search_orders(network, &shared, out_plan, diag));
-    const search search = {network, &shared, out_plan, diag};
+    const search_t search = {network, &shared, out_plan, diag};
     insitu_status status = options->no_inplace ? INSITU_OK : search_rewritings(&search);
     if (status == INSITU_OK && budget.is_cut) status = plan_note_cut(*out_plan);
     if (status == INSITU_OK && strict) status = plan_require_in_place(*out_plan, diag);

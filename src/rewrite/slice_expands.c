@@ -6,26 +6,26 @@
 #include "rewrite/rewrite.h"
 
 /* The operand of which the slice shows repetitions alone; NO_TENSOR. */
-static tensor_id repeated_operand(network *network, const layer *slice) {
-    const layer *expand =
+static tensor_id_t repeated_operand(network_t *network, const layer_t *slice) {
+    const layer_t *expand =
         slice->kind == LAYER_SLICE ? network_producer_of(network, slice->operands[0], LAYER_EXPAND) : NULL;
     if (!expand) return NO_TENSOR;
-    sym_pool *pool = &network->symbols;
+    sym_pool_t *pool = &network->symbols;
     const uint32_t dim = (uint32_t)layer_attr_int(network, slice, ATTR_DIM);
-    const sym size = network_tensor_of(network, expand->operands[0])->shape.sizes[dim];
-    const sym shown = network_tensor_of(network, slice->results[0])->shape.sizes[dim];
+    const sym_t size = network_tensor_of(network, expand->operands[0])->shape.sizes[dim];
+    const sym_t shown = network_tensor_of(network, slice->results[0])->shape.sizes[dim];
     bool repeats = sym_is_one(size) && sym_is_le(pool, sym_int(pool, 1), shown) == TRUTH_TRUE;
     return repeats ? expand->operands[0] : NO_TENSOR;
 }
 
-insitu_status network_slice_expands(network *network, insitu_diag *diag) {
+insitu_status network_slice_expands(network_t *network, insitu_diag *diag) {
     for (uint32_t i = 0; i < network->order_count; i++) {
-        const layer *slice = network_layer_of(network, network->order[i]);
-        const tensor_id operand = repeated_operand(network, slice);
+        const layer_t *slice = network_layer_of(network, network->order[i]);
+        const tensor_id_t operand = repeated_operand(network, slice);
         if (operand.index == NONE) continue;
-        const shape shape = network_tensor_of(network, slice->results[0])->shape;
+        const shape_t shape = network_tensor_of(network, slice->results[0])->shape;
         bool same = shape_same(&shape, &network_tensor_of(network, operand)->shape);
-        const layer_draft view = draft_sized(same ? LAYER_RESHAPE : LAYER_EXPAND, &shape);
+        const layer_draft_t view = draft_sized(same ? LAYER_RESHAPE : LAYER_EXPAND, &shape);
         TRY(network_redefine(network, network->order[i], &view, &operand, 1, diag));
     }
     return sym_pool_status(&network->symbols, diag);

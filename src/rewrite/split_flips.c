@@ -11,12 +11,12 @@
 typedef struct meeting {
     uint32_t dim;
     int64_t from, to, count; /* %x's elements [from, from + count), flipped, are stored at [to, to + count) */
-    tensor_id x;
-    layer flip, update;
-} meeting;
+    tensor_id_t x;
+    layer_t flip, update;
+} meeting_t;
 
-static bool is_flipped(const network *network, const layer *flip, int64_t dim) {
-    attr dims = layer_attr(flip, ATTR_DIMS);
+static bool is_flipped(const network_t *network, const layer_t *flip, int64_t dim) {
+    attr_t dims = layer_attr(flip, ATTR_DIMS);
     int64_t flipped;
     for (uint32_t i = 0; i < dims.list.count; i++)
         if (sym_constant(&network->symbols, dims.list.items[i], &flipped) && flipped == dim) return true;
@@ -24,7 +24,7 @@ static bool is_flipped(const network *network, const layer *flip, int64_t dim) {
 }
 
 /* Start and number of what a slice with step 1, or such an update, takes. */
-static bool find_range(const network *network, const layer *layer, int64_t *out_start, int64_t *out_count) {
+static bool find_range(const network_t *network, const layer_t *layer, int64_t *out_start, int64_t *out_count) {
     int64_t end;
     if (layer_attr_int(network, layer, ATTR_STEP) != 1) return false;
     if (!sym_constant(&network->symbols, layer_attr(layer, ATTR_START).value, out_start)) return false;
@@ -33,14 +33,14 @@ static bool find_range(const network *network, const layer *layer, int64_t *out_
     return true;
 }
 
-static bool find_meeting(const network *network, const layer *update, meeting *out) {
+static bool find_meeting(const network_t *network, const layer_t *update, meeting_t *out) {
     if (update->kind != LAYER_SLICE_UPDATE) return false;
-    const layer *flip = network_producer_of(network, update->operands[1], LAYER_FLIP);
-    const layer *slice = flip ? network_producer_of(network, flip->operands[0], LAYER_SLICE) : NULL;
+    const layer_t *flip = network_producer_of(network, update->operands[1], LAYER_FLIP);
+    const layer_t *slice = flip ? network_producer_of(network, flip->operands[0], LAYER_SLICE) : NULL;
     int64_t stored;
     if (!slice || slice->operands[0].index != update->operands[0].index) return false;
     const int64_t dim = layer_attr_int(network, update, ATTR_DIM);
-    *out = (meeting){.dim = (uint32_t)dim, .x = update->operands[0], .flip = *flip, .update = *update};
+    *out = (meeting_t){.dim = (uint32_t)dim, .x = update->operands[0], .flip = *flip, .update = *update};
     if (layer_attr_int(network, slice, ATTR_DIM) != dim || !is_flipped(network, flip, dim)) return false;
     if (!find_range(network, slice, &out->from, &out->count) || !find_range(network, update, &out->to, &stored))
         return false;
@@ -49,24 +49,24 @@ static bool find_meeting(const network *network, const layer *update, meeting *o
 }
 
 /* %x's elements [from, from + count), flipped. */
-static insitu_status add_flip(network *network, const meeting *meeting, int64_t from, int64_t count, tensor_id *out,
-                              insitu_diag *diag) {
-    sym_pool *pool = &network->symbols;
-    tensor_id part;
+static insitu_status add_flip(network_t *network, const meeting_t *meeting, int64_t from, int64_t count,
+                              tensor_id_t *out, insitu_diag *diag) {
+    sym_pool_t *pool = &network->symbols;
+    tensor_id_t part;
     TRY(network_add_slice(network, &meeting->update, meeting->x, meeting->dim, sym_int(pool, from),
                           sym_int(pool, from + count), 1, &part, diag));
-    const layer_draft flip = draft_like(&meeting->flip);
+    const layer_draft_t flip = draft_like(&meeting->flip);
     return network_add_layer(network, &flip, &part, 1, meeting->update.name, meeting->update.source, out, diag);
 }
 
-static insitu_status split(network *network, uint32_t position, const meeting *meeting, insitu_diag *diag) {
-    sym_pool *pool = &network->symbols;
+static insitu_status split(network_t *network, uint32_t position, const meeting_t *meeting, insitu_diag *diag) {
+    sym_pool_t *pool = &network->symbols;
     const uint32_t first_added = network->order_count;
     const int64_t way = meeting->to - meeting->from, outside = way < 0 ? -way : way, inside = meeting->count - outside;
     const int64_t at = way > 0 ? meeting->to : meeting->from; /* where they meet */
     const int64_t from = way > 0 ? meeting->from : at + inside, to = way > 0 ? at + inside : meeting->to;
-    tensor_id operands[2] = {meeting->x, NO_TENSOR}, rest;
-    layer_draft update =
+    tensor_id_t operands[2] = {meeting->x, NO_TENSOR}, rest;
+    layer_draft_t update =
         draft_slice(pool, LAYER_SLICE_UPDATE, meeting->dim, sym_int(pool, to), sym_int(pool, to + outside), 1);
     TRY(add_flip(network, meeting, from, outside, &operands[1], diag));
     TRY(network_add_layer(network, &update, operands, 2, meeting->update.name, meeting->update.source, &rest, diag));
@@ -80,9 +80,9 @@ static insitu_status split(network *network, uint32_t position, const meeting *m
     return INSITU_OK;
 }
 
-insitu_status network_split_flips(network *network, insitu_diag *diag) {
+insitu_status network_split_flips(network_t *network, insitu_diag *diag) {
     for (uint32_t i = 0; i < network->order_count; i++) {
-        meeting meeting;
+        meeting_t meeting;
         const uint32_t count = network->order_count;
         if (!find_meeting(network, network_layer_of(network, network->order[i]), &meeting)) continue;
         TRY(split(network, i, &meeting, diag));

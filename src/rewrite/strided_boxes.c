@@ -8,15 +8,15 @@
 enum { MAX_QUERIES = 512, MAX_PERIOD = 8 };
 
 typedef struct finder {
-    const network *network;
-    box stack[MAX_QUERIES]; /* queries: boxes whose source is not yet followed */
+    const network_t *network;
+    box_t stack[MAX_QUERIES]; /* queries: boxes whose source is not yet followed */
     uint32_t count;
-    box_list *found;
+    box_list_t *found;
     bool failed;
-} finder;
+} finder_t;
 
-bool box_sizes(const network *network, tensor_id tensor, int64_t *out_sizes, int64_t *out_elements) {
-    const shape *shape = &network_tensor_of(network, tensor)->shape;
+bool box_sizes(const network_t *network, tensor_id_t tensor, int64_t *out_sizes, int64_t *out_elements) {
+    const shape_t *shape = &network_tensor_of(network, tensor)->shape;
     *out_elements = 1;
     if (!shape_constant(&network->symbols, shape, out_sizes)) return false;
     for (uint32_t i = 0; i < shape->rank; i++) {
@@ -25,13 +25,13 @@ bool box_sizes(const network *network, tensor_id tensor, int64_t *out_sizes, int
     return *out_elements <= INT32_MAX;
 }
 
-int64_t box_elements(const box *box) {
+int64_t box_elements(const box_t *box) {
     int64_t count = 1;
     for (uint32_t j = 0; j < box->loops; j++) count *= box->counts[j];
     return count;
 }
 
-void box_origin(const network *network, const box *box, int64_t *out_offset, int64_t *out_from) {
+void box_origin(const network_t *network, const box_t *box, int64_t *out_offset, int64_t *out_from) {
     int64_t sizes[MAX_RANK], strides[MAX_RANK], elements;
     *out_offset = 0;
     for (uint32_t j = 0; j < box->loops; j++) out_from[j] = 0;
@@ -43,7 +43,7 @@ void box_origin(const network *network, const box *box, int64_t *out_offset, int
     }
 }
 
-static void push(finder *finder, const box *query) {
+static void push(finder_t *finder, const box_t *query) {
     if (box_elements(query) == 0) return;
     if (finder->count == MAX_QUERIES)
         finder->failed = true;
@@ -51,7 +51,7 @@ static void push(finder *finder, const box *query) {
         finder->stack[finder->count++] = *query;
 }
 
-static void push_for(finder *finder, box query, tensor_id operand) {
+static void push_for(finder_t *finder, box_t query, tensor_id_t operand) {
     query.source = operand;
     query.rank = network_tensor_of(finder->network, operand)->shape.rank;
     push(finder, &query);
@@ -60,8 +60,8 @@ static void push_for(finder *finder, box query, tensor_id operand) {
 /* ---- cutting ---- */
 
 /* i[loop] in first, first + period, ... : count values. */
-static box restrict_loop(const box *query, uint32_t loop, int64_t first, int64_t count, int64_t period) {
-    box cut = *query;
+static box_t restrict_loop(const box_t *query, uint32_t loop, int64_t first, int64_t count, int64_t period) {
+    box_t cut = *query;
     cut.to_offset += query->to[loop] * first;
     cut.to[loop] *= period;
     for (uint32_t k = 0; k < query->rank; k++) {
@@ -73,7 +73,7 @@ static box restrict_loop(const box *query, uint32_t loop, int64_t first, int64_t
 }
 
 /* The one loop that an index depends on; NONE: it is fixed. False: several do. */
-static bool only_loop(const box *query, uint32_t dim, uint32_t *out_loop) {
+static bool only_loop(const box_t *query, uint32_t dim, uint32_t *out_loop) {
     *out_loop = NONE;
     for (uint32_t j = 0; j < query->loops; j++) {
         if (query->steps[dim][j] == 0 || query->counts[j] == 1) continue;
@@ -86,17 +86,17 @@ static bool only_loop(const box *query, uint32_t dim, uint32_t *out_loop) {
 static int64_t clip(int64_t value, int64_t high) { return value < 0 ? 0 : value > high ? high : value; }
 
 typedef struct cut { /* of a query: what lies in [low, high) along a dimension, and the rest */
-    box inside, before, after;
-} cut;
+    box_t inside, before, after;
+} cut_t;
 
-static bool cut_range(const box *query, uint32_t dim, int64_t low, int64_t high, cut *out) {
+static bool cut_range(const box_t *query, uint32_t dim, int64_t low, int64_t high, cut_t *out) {
     uint32_t loop;
     if (!only_loop(query, dim, &loop)) return false;
-    *out = (cut){*query, *query, *query};
+    *out = (cut_t){*query, *query, *query};
     if (loop == NONE) {
         bool inside = query->base[dim] >= low && query->base[dim] < high;
         if (query->loops == 0) { /* a single element: it needs a loop to be absent from */
-            box *const all[] = {&out->inside, &out->before, &out->after};
+            box_t *const all[] = {&out->inside, &out->before, &out->after};
             for (uint32_t i = 0; i < COUNT_OF(all); i++) {
                 all[i]->loops = 1, all[i]->to[0] = 0, all[i]->counts[0] = 1;
                 for (uint32_t k = 0; k < MAX_RANK; k++) all[i]->steps[k][0] = 0;
@@ -121,14 +121,14 @@ static bool cut_range(const box *query, uint32_t dim, int64_t low, int64_t high,
 }
 
 /* Of a query that lies in a slice with a step: the elements that the slice takes go to the source, the others to x. */
-static bool cut_lattice(finder *finder, const box *query, uint32_t dim, int64_t start, int64_t step, tensor_id x,
-                        tensor_id source, bool stores) {
+static bool cut_lattice(finder_t *finder, const box_t *query, uint32_t dim, int64_t start, int64_t step, tensor_id_t x,
+                        tensor_id_t source, bool stores) {
     uint32_t loop;
     if (!only_loop(query, dim, &loop)) return false;
     int64_t each = loop == NONE ? 0 : query->steps[dim][loop], period = each == 0 ? 1 : step / gcd(each, step);
     if (period > MAX_PERIOD) return false;
     for (int64_t r = 0; r < period; r++) {
-        box part = *query;
+        box_t part = *query;
         if (loop != NONE) {
             int64_t count = query->counts[loop] > r ? (query->counts[loop] - r + period - 1) / period : 0;
             part = restrict_loop(query, loop, r, count, period);
@@ -146,11 +146,11 @@ static bool cut_lattice(finder *finder, const box *query, uint32_t dim, int64_t 
 
 /* ---- layers ---- */
 
-static bool map_concat(finder *finder, const layer *layer, const box *query) {
+static bool map_concat(finder_t *finder, const layer_t *layer, const box_t *query) {
     uint32_t dim = (uint32_t)layer_attr_int(finder->network, layer, ATTR_DIM);
     int64_t low = 0, sizes[MAX_RANK], elements;
     for (uint32_t i = 0; i < layer->operand_count; i++) {
-        cut cut;
+        cut_t cut;
         (void)box_sizes(finder->network, layer->operands[i], sizes, &elements);
         if (!cut_range(query, dim, low, low + sizes[dim], &cut)) return false;
         cut.inside.base[dim] -= low;
@@ -160,14 +160,14 @@ static bool map_concat(finder *finder, const layer *layer, const box *query) {
     return true;
 }
 
-static bool attr_constant(const finder *finder, const layer *layer, attr_id id, int64_t *out) {
-    attr value = layer_attr(layer, id);
+static bool attr_constant(const finder_t *finder, const layer_t *layer, attr_id_t id, int64_t *out) {
+    attr_t value = layer_attr(layer, id);
     return value.kind == ATTR_KIND_SYM && sym_constant(&finder->network->symbols, value.value, out);
 }
 
-static bool map_slice_update(finder *finder, const layer *layer, const box *query) {
+static bool map_slice_update(finder_t *finder, const layer_t *layer, const box_t *query) {
     int64_t dim, start, end, step;
-    cut cut;
+    cut_t cut;
     if (!attr_constant(finder, layer, ATTR_DIM, &dim) || !attr_constant(finder, layer, ATTR_START, &start) ||
         !attr_constant(finder, layer, ATTR_END, &end) || !attr_constant(finder, layer, ATTR_STEP, &step))
         return false;
@@ -178,9 +178,9 @@ static bool map_slice_update(finder *finder, const layer *layer, const box *quer
                                                          layer->operands[0], layer->operands[1], !layer->assembles);
 }
 
-static bool map_shift_update(finder *finder, const layer *layer, const box *query) {
+static bool map_shift_update(finder_t *finder, const layer_t *layer, const box_t *query) {
     int64_t dim, x[MAX_RANK], s[MAX_RANK], elements;
-    cut cut;
+    cut_t cut;
     if (!attr_constant(finder, layer, ATTR_DIM, &dim)) return false;
     (void)box_sizes(finder->network, layer->operands[0], x, &elements);
     (void)box_sizes(finder->network, layer->operands[1], s, &elements);
@@ -197,14 +197,14 @@ static bool map_shift_update(finder *finder, const layer *layer, const box *quer
     return true;
 }
 
-static void copy_dim(box *to, uint32_t dim, const box *from, uint32_t from_dim) {
+static void copy_dim(box_t *to, uint32_t dim, const box_t *from, uint32_t from_dim) {
     to->base[dim] = from->base[from_dim];
     for (uint32_t j = 0; j < from->loops; j++) to->steps[dim][j] = from->steps[from_dim][j];
 }
 
-static bool map_permute(finder *finder, const layer *layer, const box *query) {
-    attr axes = layer_attr(layer, ATTR_AXES);
-    box asked = *query;
+static bool map_permute(finder_t *finder, const layer_t *layer, const box_t *query) {
+    attr_t axes = layer_attr(layer, ATTR_AXES);
+    box_t asked = *query;
     for (uint32_t i = 0; i < axes.list.count; i++) {
         int64_t axis;
         if (!sym_constant(&finder->network->symbols, axes.list.items[i], &axis)) return false;
@@ -214,22 +214,22 @@ static bool map_permute(finder *finder, const layer *layer, const box *query) {
     return true;
 }
 
-static bool map_slice(finder *finder, const layer *layer, const box *query) {
+static bool map_slice(finder_t *finder, const layer_t *layer, const box_t *query) {
     int64_t dim, start, step;
     if (!attr_constant(finder, layer, ATTR_DIM, &dim) || !attr_constant(finder, layer, ATTR_START, &start) ||
         !attr_constant(finder, layer, ATTR_STEP, &step))
         return false;
-    box asked = *query;
+    box_t asked = *query;
     asked.base[dim] = start + step * query->base[dim];
     for (uint32_t j = 0; j < query->loops; j++) asked.steps[dim][j] *= step;
     push_for(finder, asked, layer->operands[0]);
     return true;
 }
 
-static bool map_expand(finder *finder, const layer *layer, const box *query) {
+static bool map_expand(finder_t *finder, const layer_t *layer, const box_t *query) {
     int64_t sizes[MAX_RANK], elements;
     (void)box_sizes(finder->network, layer->operands[0], sizes, &elements);
-    box asked = *query;
+    box_t asked = *query;
     for (uint32_t k = 0; k < query->rank; k++) {
         if (sizes[k] != 1) continue;
         asked.base[k] = 0;
@@ -240,22 +240,22 @@ static bool map_expand(finder *finder, const layer *layer, const box *query) {
 }
 
 /* Sums the steps and the first index of one dimension of the query into one of the operand. */
-static void add_dim(box *to, uint32_t dim, const box *from, uint32_t from_dim, int64_t times) {
+static void add_dim(box_t *to, uint32_t dim, const box_t *from, uint32_t from_dim, int64_t times) {
     to->base[dim] += times * from->base[from_dim];
     for (uint32_t j = 0; j < from->loops; j++) to->steps[dim][j] += times * from->steps[from_dim][j];
 }
 
-static void clear_dim(box *box, uint32_t dim, int64_t base) {
+static void clear_dim(box_t *box, uint32_t dim, int64_t base) {
     box->base[dim] = base;
     for (uint32_t j = 0; j < MAX_LOOPS; j++) box->steps[dim][j] = 0;
 }
 
 /* The last dimension runs along two of the operand's. */
-static bool map_diagonal(finder *finder, const layer *layer, const box *query) {
+static bool map_diagonal(finder_t *finder, const layer_t *layer, const box_t *query) {
     uint32_t dim1 = (uint32_t)layer_attr_int(finder->network, layer, ATTR_DIM1);
     uint32_t dim2 = (uint32_t)layer_attr_int(finder->network, layer, ATTR_DIM2), rest = 0;
     int64_t shift = layer_attr_int(finder->network, layer, ATTR_OFFSET);
-    box asked = *query;
+    box_t asked = *query;
     for (uint32_t k = 0; k < query->rank + 1; k++) {
         if (k == dim1 || k == dim2) {
             clear_dim(&asked, k, k == dim2 ? (shift > 0 ? shift : 0) : (shift < 0 ? -shift : 0));
@@ -269,9 +269,9 @@ static bool map_diagonal(finder *finder, const layer *layer, const box *query) {
 }
 
 /* The last dimension runs inside each window. */
-static bool map_unfold(finder *finder, const layer *layer, const box *query) {
+static bool map_unfold(finder_t *finder, const layer_t *layer, const box_t *query) {
     uint32_t dim = (uint32_t)layer_attr_int(finder->network, layer, ATTR_DIM), last = query->rank - 1;
-    box asked = *query;
+    box_t asked = *query;
     clear_dim(&asked, dim, 0);
     add_dim(&asked, dim, query, dim, layer_attr_int(finder->network, layer, ATTR_STEP));
     add_dim(&asked, dim, query, last, 1);
@@ -282,7 +282,7 @@ static bool map_unfold(finder *finder, const layer *layer, const box *query) {
 /* ---- reshape: the row-major position, taken apart into the operand's dimensions ---- */
 
 /* A loop that runs over a whole dimension and on becomes two. */
-static bool split_loop(box *query, int64_t *linear, uint32_t loop, int64_t inner) {
+static bool split_loop(box_t *query, int64_t *linear, uint32_t loop, int64_t inner) {
     if (query->loops == MAX_LOOPS || query->counts[loop] % inner != 0) return false;
     uint32_t added = query->loops++;
     query->counts[added] = inner;
@@ -295,7 +295,7 @@ static bool split_loop(box *query, int64_t *linear, uint32_t loop, int64_t inner
 }
 
 /* Two loops that count on as one become one. */
-static void join_loops(box *query, int64_t *linear) {
+static void join_loops(box_t *query, int64_t *linear) {
     for (uint32_t a = 0; a < query->loops; a++)
         for (uint32_t b = 0; b < query->loops; b++) {
             if (a == b || linear[a] != linear[b] * query->counts[b] || query->to[a] != query->to[b] * query->counts[b])
@@ -311,7 +311,7 @@ static void join_loops(box *query, int64_t *linear) {
 }
 
 /* Gives every loop the dimension in which it counts; base holds the digits of the first element. */
-static bool assign_loops(box *query, int64_t *linear, const int64_t *sizes, const int64_t *strides, uint32_t rank) {
+static bool assign_loops(box_t *query, int64_t *linear, const int64_t *sizes, const int64_t *strides, uint32_t rank) {
     int64_t reach[MAX_RANK];
     for (uint32_t k = 0; k < rank; k++) reach[k] = query->base[k];
     for (uint32_t k = 0; k < rank; k++)
@@ -336,12 +336,12 @@ static bool assign_loops(box *query, int64_t *linear, const int64_t *sizes, cons
     return true;
 }
 
-static bool map_reshape(finder *finder, const layer *layer, const box *query) {
+static bool map_reshape(finder_t *finder, const layer_t *layer, const box_t *query) {
     int64_t sizes[MAX_RANK], strides[MAX_RANK], elements, offset, linear[MAX_LOOPS] = {0};
-    tensor_id operand = layer->operands[0];
+    tensor_id_t operand = layer->operands[0];
     (void)box_sizes(finder->network, operand, sizes, &elements);
     uint32_t rank = network_tensor_of(finder->network, operand)->shape.rank;
-    box asked = *query;
+    box_t asked = *query;
     box_origin(finder->network, query, &offset, linear);
     dense_strides(rank, sizes, strides);
     for (uint32_t k = 0; k < rank; k++) asked.base[k] = offset / strides[k] % sizes[k];
@@ -352,7 +352,7 @@ static bool map_reshape(finder *finder, const layer *layer, const box *query) {
 }
 
 /* Where elements lie in a tensor is counted in its sizes. */
-static bool operands_constant(const network *network, const layer *layer) {
+static bool operands_constant(const network_t *network, const layer_t *layer) {
     int64_t sizes[MAX_RANK], elements;
     for (uint32_t i = 0; i < layer->operand_count; i++)
         if (!box_sizes(network, layer->operands[i], sizes, &elements)) return false;
@@ -360,10 +360,10 @@ static bool operands_constant(const network *network, const layer *layer) {
 }
 
 /* False: the layer computes, or does not move elements in a way that is followed. */
-static bool map_query(finder *finder, const box *query) {
-    const network_tensor *tensor = network_tensor_of(finder->network, query->source);
+static bool map_query(finder_t *finder, const box_t *query) {
+    const network_tensor_t *tensor = network_tensor_of(finder->network, query->source);
     if (tensor->role != TENSOR_RESULT) return false;
-    const layer *layer = network_layer_of(finder->network, tensor->producer);
+    const layer_t *layer = network_layer_of(finder->network, tensor->producer);
     if (!operands_constant(finder->network, layer)) return false;
     switch ((int)layer->kind) {
     case LAYER_COPY: push_for(finder, *query, layer->operands[0]); return true;
@@ -380,8 +380,8 @@ static bool map_query(finder *finder, const box *query) {
     }
 }
 
-static void keep(finder *finder, const box *query) {
-    box_list *found = finder->found;
+static void keep(finder_t *finder, const box_t *query) {
+    box_list_t *found = finder->found;
     if (found->count == MAX_BOXES) {
         finder->failed = true;
         return;
@@ -392,14 +392,14 @@ static void keep(finder *finder, const box *query) {
 /* ---- merging ---- */
 
 /* b continues a along one loop; all else is the same. */
-static bool continues(const box *a, const box *b, uint32_t loop) {
+static bool continues(const box_t *a, const box_t *b, uint32_t loop) {
     if (b->to_offset != a->to_offset + a->to[loop] * a->counts[loop]) return false;
     for (uint32_t k = 0; k < a->rank; k++)
         if (b->base[k] != a->base[k] + a->steps[k][loop] * a->counts[loop]) return false;
     return true;
 }
 
-static bool merge(box *a, const box *b) {
+static bool merge(box_t *a, const box_t *b) {
     if (a->source.index != b->source.index || a->loops != b->loops || a->is_stored != b->is_stored) return false;
     uint32_t differs = NONE;
     for (uint32_t j = 0; j < a->loops; j++) {
@@ -423,7 +423,7 @@ static bool merge(box *a, const box *b) {
     return false;
 }
 
-static void merge_all(box_list *list) {
+static void merge_all(box_list_t *list) {
     for (uint32_t i = 0; i < list->count; i++)
         for (uint32_t k = i + 1; k < list->count; k++)
             if (merge(&list->items[i], &list->items[k])) {
@@ -433,7 +433,7 @@ static void merge_all(box_list *list) {
             }
 }
 
-static void drop_single_loops(box *box) {
+static void drop_single_loops(box_t *box) {
     uint32_t kept = 0;
     for (uint32_t j = 0; j < box->loops; j++) {
         if (box->counts[j] == 1) continue;
@@ -445,14 +445,14 @@ static void drop_single_loops(box *box) {
     box->loops = kept;
 }
 
-bool boxes_find(const network *network, tensor_id value, box_list *out) {
+bool boxes_find(const network_t *network, tensor_id_t value, box_list_t *out) {
     int64_t sizes[MAX_RANK], elements;
     out->count = 0;
     if (!box_sizes(network, value, sizes, &elements)) return false;
-    finder *finder = memory_alloc(sizeof *finder);
+    finder_t *finder = memory_alloc(sizeof *finder);
     if (!finder) return false;
-    *finder = (struct finder){.network = network, .found = out};
-    box whole = {.source = value, .rank = network_tensor_of(network, value)->shape.rank, .loops = 0};
+    *finder = (finder_t){.network = network, .found = out};
+    box_t whole = {.source = value, .rank = network_tensor_of(network, value)->shape.rank, .loops = 0};
     whole.loops = whole.rank;
     dense_strides(whole.rank, sizes, whole.to);
     for (uint32_t k = 0; k < whole.rank; k++) {
@@ -461,7 +461,7 @@ bool boxes_find(const network *network, tensor_id value, box_list *out) {
     }
     push(finder, &whole);
     while (finder->count > 0 && !finder->failed) {
-        box query = finder->stack[--finder->count];
+        box_t query = finder->stack[--finder->count];
         uint32_t count = finder->count;
         if (map_query(finder, &query)) continue;
         finder->count = count; /* what was passed on before it failed */

@@ -7,16 +7,16 @@
 
 /* The symbols that the segment's sizes may use: those of inputs, and items that earlier segments have read. */
 static void find_fixed(insitu_context *context, uint32_t segment) {
-    const plan *plan = context->engine->plan;
+    const plan_t *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
-        const plan_symbol *source = &plan->symbol_sources[i];
+        const plan_symbol_t *source = &plan->symbol_sources[i];
         bool is_early = source->source == SYMBOL_STEP && source->step < plan->segments[segment].first_step;
         context->fixed[i] = context->known[i] && (source->source != SYMBOL_STEP || (is_early && source->in_sizes));
     }
 }
 
-static bool is_of_call(const insitu_context *context, const binding *binding) {
-    const sym_value *a = binding->values, *b = context->values;
+static bool is_of_call(const insitu_context *context, const binding_t *binding) {
+    const sym_value_t *a = binding->values, *b = context->values;
     if (binding->threads != context->threads) return false;
     for (uint32_t i = 0; i < context->engine->plan->symbols.symbol_count; i++) {
         if (!context->fixed[i]) continue;
@@ -28,14 +28,14 @@ static bool is_of_call(const insitu_context *context, const binding *binding) {
 
 /* ---- inputs ---- */
 
-static insitu_status wrong_size(const plan *plan, const plan_input *input, uint32_t dim, int64_t got, int64_t expected,
-                                insitu_diag *diag) {
-    sym size = input->type.shape.sizes[dim];
+static insitu_status wrong_size(const plan_t *plan, const plan_input_t *input, uint32_t dim, int64_t got,
+                                int64_t expected, insitu_diag *diag) {
+    sym_t size = input->type.shape.sizes[dim];
     int64_t constant;
     if (sym_constant(&plan->symbols, size, &constant))
         FAIL(diag, INSITU_SHAPE, "input '%s' has size %" PRId64 " in dimension %u where %" PRId64 " was expected",
              input->name, got, dim, expected);
-    text printed;
+    text_t printed;
     text_init(&printed);
     sym_print(&plan->symbols, size, &printed);
     insitu_status status = diag_set(
@@ -46,12 +46,12 @@ static insitu_status wrong_size(const plan *plan, const plan_input *input, uint3
 }
 
 /* A tensor that the program writes keeps the strides that it was compiled for; a number has the value of its symbol. */
-static insitu_status check_input(const insitu_context *context, const binding *binding, uint32_t index,
+static insitu_status check_input(const insitu_context *context, const binding_t *binding, uint32_t index,
                                  insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
-    const plan_input *input = &plan->inputs[index];
-    const bound_tensor *given = &context->inputs[index];
-    const layout *expected = &binding->inputs[index].layout;
+    const plan_t *plan = context->engine->plan;
+    const plan_input_t *input = &plan->inputs[index];
+    const bound_tensor_t *given = &context->inputs[index];
+    const layout_t *expected = &binding->inputs[index].layout;
     if (input->is_none || input->is_scalar) return INSITU_OK;
     for (uint32_t dim = 0; dim < expected->rank; dim++)
         if (given->sizes[dim] != expected->sizes[dim])
@@ -61,8 +61,8 @@ static insitu_status check_input(const insitu_context *context, const binding *b
 
 /* ---- making a binding ---- */
 
-insitu_status context_evaluate(const insitu_context *context, sym expression, int64_t *out_value, insitu_diag *diag) {
-    sym_value value = {0};
+insitu_status context_evaluate(const insitu_context *context, sym_t expression, int64_t *out_value, insitu_diag *diag) {
+    sym_value_t value = {0};
     uint32_t missing;
     *out_value = 0;
     if (!sym_evaluate(&context->engine->plan->symbols, expression, context->values, context->known, &value, &missing))
@@ -71,8 +71,8 @@ insitu_status context_evaluate(const insitu_context *context, sym expression, in
     return INSITU_OK;
 }
 
-insitu_status context_evaluate_layout(const insitu_context *context, const tensor_type *type, const char *what,
-                                      const char *name, layout *out_layout, insitu_diag *diag) {
+insitu_status context_evaluate_layout(const insitu_context *context, const tensor_type_t *type, const char *what,
+                                      const char *name, layout_t *out_layout, insitu_diag *diag) {
     int64_t offset, count = 1;
     out_layout->dtype = type->dtype;
     out_layout->rank = type->shape.rank;
@@ -92,22 +92,22 @@ insitu_status context_evaluate_layout(const insitu_context *context, const tenso
     return INSITU_OK;
 }
 
-static insitu_status bind_inputs(const insitu_context *context, binding *binding, insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
+static insitu_status bind_inputs(const insitu_context *context, binding_t *binding, insitu_diag *diag) {
+    const plan_t *plan = context->engine->plan;
     TRY(arena_array(&binding->arena, plan->input_count, sizeof(*binding->inputs), &binding->inputs));
     for (uint32_t i = 0; i < plan->input_count; i++) {
-        const plan_input *input = &plan->inputs[i];
+        const plan_input_t *input = &plan->inputs[i];
         if (input->is_none || input->is_scalar) continue;
         TRY(context_evaluate_layout(context, &input->type, "input", input->name, &binding->inputs[i].layout, diag));
     }
     return INSITU_OK;
 }
 
-static insitu_status bind_outputs(const insitu_context *context, binding *binding, insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
+static insitu_status bind_outputs(const insitu_context *context, binding_t *binding, insitu_diag *diag) {
+    const plan_t *plan = context->engine->plan;
     TRY(arena_array(&binding->arena, plan->output_count, sizeof(*binding->outputs), &binding->outputs));
     for (uint32_t i = 0; i < plan->output_count; i++) {
-        binding_output *row = &binding->outputs[i];
+        binding_output_t *row = &binding->outputs[i];
         if (context->outputs[i].item != NONE) continue;
         TRY(context_evaluate_output(context, i, row, diag));
     }
@@ -115,8 +115,8 @@ static insitu_status bind_outputs(const insitu_context *context, binding *bindin
 }
 
 /* An input's storage holds the tensor's elements, from its first on, and no more. */
-static insitu_status check_input_storages(const insitu_context *context, const binding *binding, insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
+static insitu_status check_input_storages(const insitu_context *context, const binding_t *binding, insitu_diag *diag) {
+    const plan_t *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->input_count; i++) {
         uint32_t storage = plan->inputs[i].storage;
         if (storage != NONE && binding->bound.storage_bytes[storage] > binding->inputs[i].layout.extent)
@@ -125,7 +125,7 @@ static insitu_status check_input_storages(const insitu_context *context, const b
     return INSITU_OK;
 }
 
-int64_t *stats_counter(insitu_run_stats *stats, counter counter) {
+int64_t *stats_counter(insitu_run_stats *stats, counter_t counter) {
     static const size_t places[] = {
 #define COUNTER(id, name, stat) offsetof(insitu_run_stats, stat),
 #include "plan/counters.def"
@@ -134,41 +134,41 @@ int64_t *stats_counter(insitu_run_stats *stats, counter counter) {
     return (int64_t *)(void *)((char *)stats + places[counter]);
 }
 
-bool stats_add(insitu_run_stats *stats, counter counter, int64_t bytes) {
+bool stats_add(insitu_run_stats *stats, counter_t counter, int64_t bytes) {
     int64_t *total = stats_counter(stats, counter);
     bool is_exact = checked_add(*total, bytes, total);
     if (!is_exact) *total = INT64_MAX;
     return is_exact;
 }
 
-static insitu_status count_step(const insitu_context *context, const plan_step *step, step_counts *out_counts,
+static insitu_status count_step(const insitu_context *context, const plan_step_t *step, step_counts_t *out_counts,
                                 insitu_diag *diag) {
     for (uint32_t c = 0; c < COUNTER_COUNT; c++)
         TRY(context_evaluate(context, step->counters[c], &out_counts->bytes[c], diag));
     return INSITU_OK;
 }
 
-static bool add_counts(insitu_run_stats *totals, const step_counts *counts) {
+static bool add_counts(insitu_run_stats *totals, const step_counts_t *counts) {
     bool is_exact = true;
     for (uint32_t c = 0; c < COUNTER_COUNT; c++) is_exact &= stats_add(totals, c, counts->bytes[c]);
     return is_exact;
 }
 
 void context_count(insitu_context *context, uint32_t segment, uint32_t first, uint32_t end) {
-    const plan *plan = context->engine->plan;
-    const step_counts *counts = context->segments[segment].current->counts;
+    const plan_t *plan = context->engine->plan;
+    const step_counts_t *counts = context->segments[segment].current->counts;
     for (uint32_t i = first; i < end; i = step_is_control(&plan->steps[i]) ? plan->steps[i].end : i + 1)
         (void)add_counts(&context->stats, &counts[i - plan->segments[segment].first_step]);
 }
 
-static insitu_status sum_counters(const insitu_context *context, uint32_t segment, binding *binding,
+static insitu_status sum_counters(const insitu_context *context, uint32_t segment, binding_t *binding,
                                   insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
+    const plan_t *plan = context->engine->plan;
     const uint32_t first = plan->segments[segment].first_step, end = plan->segments[segment].end_step;
     uint32_t inside = first; /* up to here control steps run the steps */
     for (uint32_t i = first; i < end; i++) {
-        const plan_step *step = &plan->steps[i];
-        step_counts counts;
+        const plan_step_t *step = &plan->steps[i];
+        step_counts_t counts;
         TRY(count_step(context, step, &counts, diag));
         if (step_is_control(step) && !binding->counts)
             TRY(arena_array(&binding->arena, end - first, sizeof(*binding->counts), &binding->counts));
@@ -181,8 +181,8 @@ static insitu_status sum_counters(const insitu_context *context, uint32_t segmen
     return INSITU_OK;
 }
 
-static insitu_status prepare(const insitu_context *context, uint32_t segment, binding *binding, insitu_diag *diag) {
-    const device *device = context->device;
+static insitu_status prepare(const insitu_context *context, uint32_t segment, binding_t *binding, insitu_diag *diag) {
+    const device_t *device = context->device;
     size_t restore_bytes = 0;
     binding->threads = context->threads;
     TRY(device->prepare(device, &binding->bound, context->threads, &binding->arena, &binding->prepared,
@@ -198,18 +198,19 @@ static insitu_status prepare(const insitu_context *context, uint32_t segment, bi
 }
 
 /* Which steps one kernel runs, and memory for the rest. */
-static insitu_status group(const device *device, uint32_t segment, binding *binding, insitu_diag *diag) {
-    plan_group *groups = NULL;
+static insitu_status group(const device_t *device, uint32_t segment, binding_t *binding, insitu_diag *diag) {
+    plan_group_t *groups = NULL;
     uint32_t count = 0;
     if (device->group) TRY(device->group(device, &binding->bound, &binding->arena, &groups, &count, diag));
     return plan_lay_out(&binding->bound, segment, groups, count, &binding->arena, &binding->arena_bytes, diag);
 }
 
 /* is_ahead: no input is bound yet. */
-static insitu_status fill_binding(const insitu_context *context, uint32_t segment, bool is_ahead, binding *binding,
+static insitu_status fill_binding(const insitu_context *context, uint32_t segment, bool is_ahead, binding_t *binding,
                                   insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
-    TRY(arena_copy(&binding->arena, context->values, plan->symbols.symbol_count * sizeof(sym_value), &binding->values));
+    const plan_t *plan = context->engine->plan;
+    TRY(arena_copy(&binding->arena, context->values, plan->symbols.symbol_count * sizeof(sym_value_t),
+                   &binding->values));
     if (segment == 0) {
         TRY(bind_inputs(context, binding, diag));
         for (uint32_t i = 0; i < plan->input_count && !is_ahead; i++) TRY(check_input(context, binding, i, diag));
@@ -226,9 +227,9 @@ static insitu_status fill_binding(const insitu_context *context, uint32_t segmen
     return prepare(context, segment, binding, diag);
 }
 
-void binding_destroy(const insitu_context *context, binding *binding) {
+void binding_destroy(const insitu_context *context, binding_t *binding) {
     if (!binding) return;
-    const device *device = context->device;
+    const device_t *device = context->device;
     context_await(context);
     if (binding->inputs)
         for (uint32_t i = 0; i < context->engine->plan->input_count; i++)
@@ -240,7 +241,7 @@ void binding_destroy(const insitu_context *context, binding *binding) {
 }
 
 /* A free place among the bindings, or that of the least recently used one. */
-static uint32_t find_place(insitu_context *context, context_segment *segment) {
+static uint32_t find_place(insitu_context *context, context_segment_t *segment) {
     if (segment->binding_count < MAX_SYMBOL_BINDINGS) return segment->binding_count++;
     uint32_t oldest = 0;
     for (uint32_t i = 1; i < segment->binding_count; i++)
@@ -250,9 +251,9 @@ static uint32_t find_place(insitu_context *context, context_segment *segment) {
     return oldest;
 }
 
-static insitu_status make_binding(insitu_context *context, uint32_t segment, bool is_ahead, binding **out_binding,
+static insitu_status make_binding(insitu_context *context, uint32_t segment, bool is_ahead, binding_t **out_binding,
                                   insitu_diag *diag) {
-    binding *binding = memory_alloc(sizeof(*binding));
+    binding_t *binding = memory_alloc(sizeof(*binding));
     if (!binding) return INSITU_NOMEM;
     memset(binding, 0, sizeof(*binding));
     arena_init(&binding->arena);
@@ -261,7 +262,7 @@ static insitu_status make_binding(insitu_context *context, uint32_t segment, boo
         binding_destroy(context, binding);
         return status;
     }
-    context_segment *home = &context->segments[segment];
+    context_segment_t *home = &context->segments[segment];
     home->bindings[find_place(context, home)] = binding;
     context->bindings_made++;
     *out_binding = binding;
@@ -269,8 +270,8 @@ static insitu_status make_binding(insitu_context *context, uint32_t segment, boo
 }
 
 insitu_status context_prebind(insitu_context *context) {
-    const plan *plan = context->engine->plan;
-    binding *made;
+    const plan_t *plan = context->engine->plan;
+    binding_t *made;
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++)
         if (plan->symbol_sources[i].source != SYMBOL_STEP && plan->symbol_sources[i].source != SYMBOL_UNUSED)
             return INSITU_OK;
@@ -279,10 +280,10 @@ insitu_status context_prebind(insitu_context *context) {
     return make_binding(context, 0, true, &made, NULL) == INSITU_NOMEM ? INSITU_NOMEM : INSITU_OK;
 }
 
-insitu_status context_find_binding(insitu_context *context, uint32_t segment, binding **out_binding,
+insitu_status context_find_binding(insitu_context *context, uint32_t segment, binding_t **out_binding,
                                    insitu_diag *diag) {
     uint32_t input_count = segment == 0 ? context->engine->plan->input_count : 0;
-    const context_segment *home = &context->segments[segment];
+    const context_segment_t *home = &context->segments[segment];
     *out_binding = NULL;
     find_fixed(context, segment);
     for (uint32_t i = 0; i < input_count; i++) TRY(context_check_number(context, i, diag));

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 
 /* The last item step whose value the output needs. */
-static uint32_t item_of_output(const plan *plan, const plan_output *output) {
-    const tensor_type *type = &output->operand.type;
+static uint32_t item_of_output(const plan_t *plan, const plan_output_t *output) {
+    const tensor_type_t *type = &output->operand.type;
     const uint32_t *known = plan->facts.ready;
     if (output->kind == OUTPUT_NONE) return NONE;
     if (output->kind == OUTPUT_NUMBER) return known[output->value.id] - 1;
@@ -20,8 +20,8 @@ static uint32_t item_of_output(const plan *plan, const plan_output *output) {
 }
 
 static insitu_status fill(insitu_context *context) {
-    const plan *plan = context->engine->plan;
-    arena *arena = &context->arena;
+    const plan_t *plan = context->engine->plan;
+    arena_t *arena = &context->arena;
     TRY(arena_array(arena, plan->input_count, sizeof(*context->inputs), &context->inputs));
     TRY(arena_array(arena, plan->output_count, sizeof(*context->outputs), &context->outputs));
     TRY(arena_array(arena, plan->segment_count, sizeof(*context->segments), &context->segments));
@@ -33,7 +33,7 @@ static insitu_status fill(insitu_context *context) {
     TRY(arena_array(arena, plan->state_storage_count, sizeof(bool), &context->state_is_written));
     TRY(arena_array(arena, context_region_limit(plan), sizeof(*context->regions), &context->regions));
     for (uint32_t i = 0; i < plan->facts.write_count; i++) {
-        const plan_write *write = &plan->facts.writes[i];
+        const plan_write_t *write = &plan->facts.writes[i];
         context->state_is_written[plan->storages[plan->steps[write->step].results[write->result].storage].index] = true;
     }
     for (uint32_t i = 0; i < plan->output_count; i++) {
@@ -72,18 +72,18 @@ insitu_status insitu_context_create(const insitu_engine *engine, insitu_context 
 
 /* A device that fails here fails the next call, too. */
 void context_await(const insitu_context *context) {
-    const device *device = context->device;
+    const device_t *device = context->device;
     if (device->is_async && device->synchronize(device, context->stream, NULL) != INSITU_OK)
         log_printf(1, "the device failed while it was waited for");
 }
 
 void insitu_context_destroy(insitu_context *context) {
     if (!context) return;
-    const plan *plan = context->engine->plan;
-    const device *device = context->device;
+    const plan_t *plan = context->engine->plan;
+    const device_t *device = context->device;
     context_await(context);
     for (uint32_t i = 0; context->segments && i < plan->segment_count; i++) {
-        context_segment *segment = &context->segments[i];
+        context_segment_t *segment = &context->segments[i];
         for (uint32_t b = 0; b < segment->binding_count; b++) binding_destroy(context, segment->bindings[b]);
         device->free(device, segment->intermediate.data);
     }
@@ -100,9 +100,9 @@ void insitu_context_destroy(insitu_context *context) {
 /* ---- binding tensors ---- */
 
 /* Sizes against what is known before the other tensors are: constants, and ranges. */
-static insitu_status check_sizes(const insitu_context *context, const expected_tensor *expected,
+static insitu_status check_sizes(const insitu_context *context, const expected_tensor_t *expected,
                                  const insitu_tensor *tensor, insitu_diag *diag) {
-    const sym_pool *pool = &context->engine->plan->symbols;
+    const sym_pool_t *pool = &context->engine->plan->symbols;
     if (tensor->ndim < 0 || (uint32_t)tensor->ndim != expected->shape->rank)
         FAIL(diag, INSITU_SHAPE, "%s '%s' has %d dimensions where %u were expected", expected->what, expected->name,
              (int)tensor->ndim, expected->shape->rank);
@@ -129,18 +129,18 @@ static insitu_status check_sizes(const insitu_context *context, const expected_t
 }
 
 /* Strides that follow from the input's own sizes; any other is checked when the call knows the other inputs. */
-static insitu_status check_early_strides(insitu_context *context, uint32_t index, const bound_tensor *given,
+static insitu_status check_early_strides(insitu_context *context, uint32_t index, const bound_tensor_t *given,
                                          insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
+    const plan_t *plan = context->engine->plan;
     int64_t expected[MAX_RANK];
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
-        const plan_symbol *source = &plan->symbol_sources[i];
+        const plan_symbol_t *source = &plan->symbol_sources[i];
         context->known[i] = source->source == SYMBOL_INPUT_SIZE && source->input == index &&
                             sym_symbol_index(&plan->symbols, plan->inputs[index].type.shape.sizes[source->dim]) == i;
-        if (context->known[i]) context->values[i] = (sym_value){.kind = SYM_KIND_INT, .i = given->sizes[source->dim]};
+        if (context->known[i]) context->values[i] = (sym_value_t){.kind = SYM_KIND_INT, .i = given->sizes[source->dim]};
     }
     for (uint32_t i = 0; i < given->rank; i++) {
-        sym_value stride = {0};
+        sym_value_t stride = {0};
         uint32_t missing;
         bool is_known = sym_evaluate(&plan->symbols, plan->inputs[index].type.strides[i], context->values,
                                      context->known, &stride, &missing);
@@ -152,28 +152,28 @@ static insitu_status check_early_strides(insitu_context *context, uint32_t index
 insitu_status insitu_context_set_input(insitu_context *context, int32_t index, const insitu_tensor *tensor,
                                        insitu_diag *diag) {
     if (!context || !tensor) FAIL(diag, INSITU_ARG, "insitu_context_set_input needs a context and a tensor");
-    const plan *plan = context->engine->plan;
+    const plan_t *plan = context->engine->plan;
     if (index < 0 || (uint32_t)index >= plan->input_count)
         FAIL(diag, INSITU_ARG, "input %d does not exist: the engine has %u", (int)index, plan->input_count);
-    const plan_input *input = &plan->inputs[index];
+    const plan_input_t *input = &plan->inputs[index];
     if (input->is_none) return INSITU_OK;
-    static const shape no_sizes = {0};
-    expected_tensor expected = {.what = "input",
-                                .device = context->device,
-                                .may_be_host = true,
-                                .name = input->name,
-                                .dtype = input->type.dtype,
-                                .shape = input->is_scalar ? &no_sizes : &input->type.shape};
+    static const shape_t no_sizes = {0};
+    expected_tensor_t expected = {.what = "input",
+                                  .device = context->device,
+                                  .may_be_host = true,
+                                  .name = input->name,
+                                  .dtype = input->type.dtype,
+                                  .shape = input->is_scalar ? &no_sizes : &input->type.shape};
     TRY(expect_dtype(&expected, tensor, diag));
     TRY(check_sizes(context, &expected, tensor, diag));
-    bound_tensor read = {0};
+    bound_tensor_t read = {0};
     TRY(tensor_read(&expected, tensor, &read, diag));
     if (input->is_written) TRY(check_early_strides(context, (uint32_t)index, &read, diag));
     context->inputs[index] = read;
     return INSITU_OK;
 }
 
-dtype output_dtype(const plan *plan, const plan_output *output) {
+dtype_t output_dtype(const plan_t *plan, const plan_output_t *output) {
     if (output->kind != OUTPUT_NUMBER) return output->operand.type.dtype;
     switch (sym_kind_of(&plan->symbols, output->value)) {
     case SYM_KIND_FLOAT: return DTYPE_F64;
@@ -186,25 +186,25 @@ dtype output_dtype(const plan *plan, const plan_output *output) {
 insitu_status insitu_context_set_output(insitu_context *context, int32_t index, const insitu_tensor *tensor,
                                         insitu_diag *diag) {
     if (!context) FAIL(diag, INSITU_ARG, "insitu_context_set_output needs a context");
-    const plan *plan = context->engine->plan;
+    const plan_t *plan = context->engine->plan;
     if (index < 0 || (uint32_t)index >= plan->output_count)
         FAIL(diag, INSITU_ARG, "output %d does not exist: the engine has %u", (int)index, plan->output_count);
-    const plan_output *output = &plan->outputs[index];
-    bound_tensor *target = &context->outputs[index].target;
+    const plan_output_t *output = &plan->outputs[index];
+    bound_tensor_t *target = &context->outputs[index].target;
     if (!tensor) {
         target->is_bound = false;
         return INSITU_OK;
     }
     if (output->kind == OUTPUT_NONE) FAIL(diag, INSITU_ARG, "output '%s' is None: it takes no memory", output->name);
-    static const shape no_sizes = {0};
+    static const shape_t no_sizes = {0};
     bool is_number = output->kind == OUTPUT_NUMBER;
-    expected_tensor expected = {.what = "output",
-                                .device = context->device,
-                                .may_be_host = true,
-                                .name = output->name,
-                                .dtype = output_dtype(plan, output),
-                                .shape = is_number ? &no_sizes : &output->operand.type.shape};
-    bound_tensor read = {0};
+    expected_tensor_t expected = {.what = "output",
+                                  .device = context->device,
+                                  .may_be_host = true,
+                                  .name = output->name,
+                                  .dtype = output_dtype(plan, output),
+                                  .shape = is_number ? &no_sizes : &output->operand.type.shape};
+    bound_tensor_t read = {0};
     TRY(expect_dtype(&expected, tensor, diag));
     TRY(check_sizes(context, &expected, tensor, diag));
     TRY(tensor_read(&expected, tensor, &read, diag));
@@ -223,16 +223,16 @@ insitu_status insitu_context_output_shape(insitu_context *context, int32_t index
     if (out_ndim) *out_ndim = 0;
     if (!context || !out_ndim || !out_sizes)
         FAIL(diag, INSITU_ARG, "insitu_context_output_shape needs a context, out_ndim and out_sizes");
-    const plan *plan = context->engine->plan;
+    const plan_t *plan = context->engine->plan;
     if (index < 0 || (uint32_t)index >= plan->output_count)
         FAIL(diag, INSITU_ARG, "output %d does not exist: the engine has %u", (int)index, plan->output_count);
-    const plan_output *output = &plan->outputs[index];
+    const plan_output_t *output = &plan->outputs[index];
     if (output->kind != OUTPUT_TENSOR) return INSITU_OK;
     TRY(context_read_symbols(context, NULL, diag));
     context_take_state_sizes(context);
-    const shape *shape = &output->operand.type.shape;
+    const shape_t *shape = &output->operand.type.shape;
     for (uint32_t i = 0; i < shape->rank; i++) {
-        sym_value value = {0};
+        sym_value_t value = {0};
         uint32_t missing = NONE;
         if (sym_evaluate(&plan->symbols, shape->sizes[i], context->values, context->known, &value, &missing)) {
             out_sizes[i] = value.i;

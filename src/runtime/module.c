@@ -32,7 +32,7 @@ void insitu_module_destroy(insitu_module *module) {
 
 static insitu_status call(insitu_module *module, const insitu_tensor *inputs, insitu_tensor *outputs,
                           insitu_diag *diag) {
-    const plan *plan = module->context->engine->plan;
+    const plan_t *plan = module->context->engine->plan;
     for (uint32_t i = 0; i < plan->input_count; i++)
         TRY(insitu_context_set_input(module->context, (int32_t)i, &inputs[i], diag));
     TRY(insitu_context_run(module->context, module->state, NULL, diag));
@@ -44,7 +44,7 @@ static insitu_status call(insitu_module *module, const insitu_tensor *inputs, in
 insitu_status insitu_module_call(insitu_module *module, const insitu_tensor *inputs, insitu_tensor *outputs,
                                  insitu_diag *diag) {
     if (!module) FAIL(diag, INSITU_ARG, "insitu_module_call needs a module");
-    const plan *plan = module->context->engine->plan;
+    const plan_t *plan = module->context->engine->plan;
     if ((!inputs && plan->input_count) || (!outputs && plan->output_count))
         FAIL(diag, INSITU_ARG, "insitu_module_call needs %u inputs and %u outputs", plan->input_count,
              plan->output_count);

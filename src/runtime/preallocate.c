@@ -2,8 +2,8 @@
 #include "runtime/runtime_int.h"
 
 /* The most bytes that the output's memory can need; false: there is no limit. */
-static bool most_bytes(const plan *plan, const plan_output *output, int64_t *out_bytes) {
-    const sym_pool *pool = &plan->symbols;
+static bool most_bytes(const plan_t *plan, const plan_output_t *output, int64_t *out_bytes) {
+    const sym_pool_t *pool = &plan->symbols;
     int64_t lowest, highest, elements = dtype_size(output->operand.type.dtype);
     *out_bytes = sizeof(int64_t);
     if (output->kind != OUTPUT_TENSOR) return true;
@@ -17,7 +17,7 @@ static bool most_bytes(const plan *plan, const plan_output *output, int64_t *out
 }
 
 static insitu_status allocate(insitu_context *context, uint32_t index, insitu_diag *diag) {
-    const plan_output *output = &context->engine->plan->outputs[index];
+    const plan_output_t *output = &context->engine->plan->outputs[index];
     int64_t bytes;
     if (output->kind == OUTPUT_NONE || output->alias != ALIAS_NONE) return INSITU_OK;
     if (!most_bytes(context->engine->plan, output, &bytes))
@@ -28,7 +28,7 @@ static insitu_status allocate(insitu_context *context, uint32_t index, insitu_di
 static void release(insitu_context *context) {
     for (uint32_t i = 0; i < context->engine->plan->output_count; i++) {
         context->device->free(context->device, context->outputs[i].memory.data);
-        context->outputs[i].memory = (growable_buffer){0};
+        context->outputs[i].memory = (growable_buffer_t){0};
     }
 }
 

@@ -42,27 +42,27 @@ insitu_status insitu_state_discard(insitu_state *state, int32_t snapshot, insitu
 /* ---- before a verb writes ---- */
 
 insitu_status state_save_storages(insitu_state *state, void *stream, insitu_diag *diag) {
-    const plan *plan = state->engine->plan;
-    undo_room room = {0};
+    const plan_t *plan = state->engine->plan;
+    undo_room_t room = {0};
     int64_t saved = 0;
     if (!undo_log_is_open(&state->log)) return INSITU_OK;
     for (uint32_t i = 0; i < plan->state_storage_count; i++)
-        if (!undo_room_add(&room, &(byte_region){.run = state->bytes[i]}, 1)) return INSITU_NOMEM;
+        if (!undo_room_add(&room, &(byte_region_t){.run = state->bytes[i]}, 1)) return INSITU_NOMEM;
     TRY(undo_log_reserve(&state->log, room, diag));
     for (uint32_t i = 0; i < plan->state_storage_count; i++)
-        TRY(undo_log_save(&state->log, stream, state->storages, i, &(byte_region){.run = state->bytes[i]}, &saved,
+        TRY(undo_log_save(&state->log, stream, state->storages, i, &(byte_region_t){.run = state->bytes[i]}, &saved,
                           diag));
     return INSITU_OK;
 }
 
 insitu_status state_save_tensor(insitu_state *state, uint32_t index, insitu_diag *diag) {
     if (!undo_log_is_open(&state->log)) return INSITU_OK;
-    const plan_state *declared = &state->engine->plan->states[index];
+    const plan_state_t *declared = &state->engine->plan->states[index];
     const insitu_tensor *tensor = &state->tensors[index];
     size_t offset = (size_t)((uint8_t *)tensor->data - (uint8_t *)state->storages[declared->state_storage]);
-    byte_region region =
+    byte_region_t region =
         region_of(declared->type.dtype, (uint32_t)tensor->ndim, tensor->shape, tensor->strides, offset);
-    undo_room room = {0};
+    undo_room_t room = {0};
     int64_t saved = 0;
     if (!undo_room_add(&room, &region, 1)) return INSITU_NOMEM;
     TRY(undo_log_reserve(&state->log, room, diag));

@@ -8,7 +8,7 @@ insitu_status state_lock(const insitu_state *state, insitu_diag *diag) {
 }
 
 insitu_status state_lock_settled(const insitu_state *state, insitu_diag *diag) {
-    const device *device = state->device;
+    const device_t *device = state->device;
     uint64_t number;
     uint32_t failed;
     TRY(state_lock(state, diag));
@@ -21,7 +21,7 @@ insitu_status state_lock_settled(const insitu_state *state, insitu_diag *diag) {
 void state_unlock(const insitu_state *state) { __atomic_store_n(state->busy, 0, __ATOMIC_RELEASE); }
 
 /* Whole pages for a block of at least one page, so that nothing else lies in its pages. */
-void *state_allocate(const device *device, size_t bytes, bool zeroed) {
+void *state_allocate(const device_t *device, size_t bytes, bool zeroed) {
     if (bytes < PAGE) return device->allocate(device, bytes ? bytes : 1, STATE_ALIGNMENT, zeroed);
     size_t rounded;
     if (!checked_size_add(bytes, PAGE - 1, &rounded)) return NULL;
@@ -34,8 +34,8 @@ static bool begins_with_zeros(const insitu_state *state, uint32_t storage) {
 
 /* is_new: what begins with zeros was allocated as such. */
 static insitu_status set_initial(insitu_state *state, void *stream, bool is_new, insitu_diag *diag) {
-    const plan *plan = state->engine->plan;
-    const device *device = state->device;
+    const plan_t *plan = state->engine->plan;
+    const device_t *device = state->device;
     for (uint32_t i = 0; i < plan->state_storage_count; i++) {
         void *block = state->storages[i];
         size_t bytes = state->bytes[i];
@@ -52,9 +52,9 @@ static insitu_status set_initial(insitu_state *state, void *stream, bool is_new,
 }
 
 void state_place_tensors(insitu_state *state, uint32_t storage) {
-    const plan *plan = state->engine->plan;
+    const plan_t *plan = state->engine->plan;
     for (uint32_t i = 0; i < plan->state_count; i++) {
-        const tensor_type *type = &plan->states[i].type;
+        const tensor_type_t *type = &plan->states[i].type;
         int64_t offset = 0;
         if (plan->states[i].state_storage != storage || !sym_constant(&plan->symbols, type->offset, &offset)) continue;
         state->tensors[i].data = (uint8_t *)state->storages[storage] + (size_t)offset * dtype_size(type->dtype);
@@ -64,11 +64,11 @@ void state_place_tensors(insitu_state *state, uint32_t storage) {
 typedef struct chosen_sizes {
     const insitu_state_size *sizes;
     size_t count;
-    const sym_value *values; /* of a state to be like; or NULL */
-} chosen_sizes;
+    const sym_value_t *values; /* of a state to be like; or NULL */
+} chosen_sizes_t;
 
-static insitu_status fill(insitu_state *state, const chosen_sizes *chosen, insitu_diag *diag) {
-    const plan *plan = state->engine->plan;
+static insitu_status fill(insitu_state *state, const chosen_sizes_t *chosen, insitu_diag *diag) {
+    const plan_t *plan = state->engine->plan;
     TRY(arena_array(&state->arena, 1, sizeof(uint32_t), &state->busy));
     TRY(arena_array(&state->arena, plan->state_storage_count, sizeof(bool), &state->is_bound));
     TRY(arena_array(&state->arena, plan->state_storage_count, sizeof(size_t), &state->bytes));
@@ -85,7 +85,7 @@ static insitu_status fill(insitu_state *state, const chosen_sizes *chosen, insit
 }
 
 /* A state whose tensors' contents are not set yet. */
-static insitu_status create_empty(const insitu_engine *engine, const chosen_sizes *chosen, insitu_state **out_state,
+static insitu_status create_empty(const insitu_engine *engine, const chosen_sizes_t *chosen, insitu_state **out_state,
                                   insitu_diag *diag) {
     *out_state = NULL;
     insitu_state *state = memory_alloc(sizeof(*state));
@@ -108,7 +108,7 @@ insitu_status insitu_state_create_sized(const insitu_engine *engine, const insit
     if (out_state) *out_state = NULL;
     if (!engine || !out_state || (!sizes && count))
         FAIL(diag, INSITU_ARG, "insitu_state_create_sized needs an engine, sizes and out_state");
-    TRY(create_empty(engine, &(chosen_sizes){.sizes = sizes, .count = count}, out_state, diag));
+    TRY(create_empty(engine, &(chosen_sizes_t){.sizes = sizes, .count = count}, out_state, diag));
     insitu_status status = set_initial(*out_state, NULL, true, diag);
     if (status == INSITU_OK) return INSITU_OK;
     insitu_state_destroy(*out_state);
@@ -124,7 +124,7 @@ insitu_status insitu_state_create(const insitu_engine *engine, insitu_state **ou
 
 void insitu_state_destroy(insitu_state *state) {
     if (!state) return;
-    const device *device = state->device;
+    const device_t *device = state->device;
     if (state->storages)
         for (uint32_t i = 0; i < state->engine->plan->state_storage_count; i++)
             if (!state->is_bound[i]) device->free(device, state->storages[i]);
@@ -145,7 +145,7 @@ insitu_status insitu_state_reset(insitu_state *state, insitu_stream stream, insi
 }
 
 static insitu_status copy_storages(const insitu_state *state, void *stream, insitu_state *target, insitu_diag *diag) {
-    const device *device = state->device;
+    const device_t *device = state->device;
     for (uint32_t i = 0; i < state->engine->plan->state_storage_count; i++)
         TRY(device->copy_within(device, stream, target->storages[i], state->storages[i], state->bytes[i], diag));
     return INSITU_OK;
@@ -155,7 +155,7 @@ insitu_status insitu_state_fork(const insitu_state *state, insitu_stream stream,
                                 insitu_diag *diag) {
     if (out_state) *out_state = NULL;
     if (!state || !out_state) FAIL(diag, INSITU_ARG, "insitu_state_fork needs a state and out_state");
-    TRY(create_empty(state->engine, &(chosen_sizes){.values = state->values}, out_state, diag));
+    TRY(create_empty(state->engine, &(chosen_sizes_t){.values = state->values}, out_state, diag));
     insitu_status status = state_lock_settled(state, diag);
     if (status == INSITU_OK) {
         status = copy_storages(state, stream, *out_state, diag);

@@ -13,14 +13,14 @@ static insitu_status find_state(const insitu_state *state, const char *name, uin
 
 /* The tensor is laid out as the state is, whose block is that tensor and no more. */
 static insitu_status read_bound(const insitu_state *state, uint32_t index, const insitu_tensor *tensor,
-                                bound_tensor *out, insitu_diag *diag) {
-    const plan_state *declared = &state->engine->plan->states[index];
+                                bound_tensor_t *out, insitu_diag *diag) {
+    const plan_state_t *declared = &state->engine->plan->states[index];
     const insitu_tensor *own = &state->tensors[index];
-    const expected_tensor expected = {.what = "state",
-                                      .name = declared->name,
-                                      .dtype = declared->type.dtype,
-                                      .shape = &declared->type.shape,
-                                      .device = state->device};
+    const expected_tensor_t expected = {.what = "state",
+                                        .name = declared->name,
+                                        .dtype = declared->type.dtype,
+                                        .shape = &declared->type.shape,
+                                        .device = state->device};
     TRY(expect_dtype(&expected, tensor, diag));
     if (tensor->ndim != own->ndim)
         FAIL(diag, INSITU_SHAPE, "state '%s' has %d dimensions where %d were given", declared->name, (int)own->ndim,
@@ -43,9 +43,9 @@ static insitu_status read_bound(const insitu_state *state, uint32_t index, const
 }
 
 /* The memory is none that a block of the state uses; a block that is bound already may be bound there again. */
-static insitu_status check_apart(const insitu_state *state, uint32_t index, const bound_tensor *tensor,
+static insitu_status check_apart(const insitu_state *state, uint32_t index, const bound_tensor_t *tensor,
                                  insitu_diag *diag) {
-    const plan *plan = state->engine->plan;
+    const plan_t *plan = state->engine->plan;
     uintptr_t first = (uintptr_t)tensor->address;
     for (uint32_t i = 0; i < plan->state_count; i++) {
         uint32_t storage = plan->states[i].state_storage;
@@ -73,7 +73,7 @@ static void move_block(insitu_state *state, uint32_t storage, void *data, bool i
 static insitu_status bind_locked(insitu_state *state, const char *name, const insitu_tensor *tensor,
                                  insitu_contents contents, void *stream, insitu_diag *diag) {
     uint32_t index = 0;
-    bound_tensor given = {0};
+    bound_tensor_t given = {0};
     TRY(find_state(state, name, &index, diag));
     TRY(check_unwatched(state, name, diag));
     TRY(read_bound(state, index, tensor, &given, diag));

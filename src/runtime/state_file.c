@@ -14,7 +14,7 @@ enum { STATE_VERSION = 1, IDENTITY_DIGITS = 16 };
 #define KEY_PROGRAM "program" /* the plan's identity in hexadecimal; zeros if it is not known */
 
 /* How a tensor is declared in the file. */
-static void describe(const char *name, dtype element, const insitu_tensor *tensor, safetensor_source *out) {
+static void describe(const char *name, dtype_t element, const insitu_tensor *tensor, safetensor_source_t *out) {
     const char *type = dtype_safetensors(element);
     out->name = name;
     out->dtype = type ? type : "U8";
@@ -28,7 +28,7 @@ static void describe(const char *name, dtype element, const insitu_tensor *tenso
 }
 
 /* A tensor's bytes in row-major order, in host memory: its own where they are so, else gathered. */
-static insitu_status dense_bytes(const device *device, const insitu_tensor *tensor, size_t size, arena *arena,
+static insitu_status dense_bytes(const device_t *device, const insitu_tensor *tensor, size_t size, arena_t *arena,
                                  const void **out_bytes, insitu_diag *diag) {
     int64_t strides[MAX_RANK];
     uint8_t *dense;
@@ -43,7 +43,7 @@ static insitu_status dense_bytes(const device *device, const insitu_tensor *tens
 }
 
 /* A file's bools are 0 and 1; memory may hold any other byte for true, as it came from the caller. */
-static insitu_status settle_bools(arena *arena, size_t size, const void **bytes) {
+static insitu_status settle_bools(arena_t *arena, size_t size, const void **bytes) {
     const uint8_t *given = *bytes;
     uint8_t *settled;
     size_t good = 0;
@@ -55,27 +55,27 @@ static insitu_status settle_bools(arena *arena, size_t size, const void **bytes)
     return INSITU_OK;
 }
 
-static insitu_status add_source(const insitu_state *state, const char *name, dtype type, const insitu_tensor *tensor,
-                                arena *arena, safetensor_source *out_source, insitu_diag *diag) {
+static insitu_status add_source(const insitu_state *state, const char *name, dtype_t type, const insitu_tensor *tensor,
+                                arena_t *arena, safetensor_source_t *out_source, insitu_diag *diag) {
     describe(name, type, tensor, out_source);
     TRY(dense_bytes(state->device, tensor, out_source->size, arena, &out_source->data, diag));
     return type == DTYPE_BOOL ? settle_bools(arena, out_source->size, &out_source->data) : INSITU_OK;
 }
 
 /* Wider elements first, so that each tensor is aligned to its elements; of those the states before the buffers. */
-static insitu_status gather(const insitu_state *state, uint32_t buffer_count, arena *arena, safetensor_source *sources,
-                            insitu_diag *diag) {
-    const plan *plan = state->engine->plan;
+static insitu_status gather(const insitu_state *state, uint32_t buffer_count, arena_t *arena,
+                            safetensor_source_t *sources, insitu_diag *diag) {
+    const plan_t *plan = state->engine->plan;
     uint32_t count = 0;
     for (uint32_t width = 16; width > 0; width /= 2) {
         for (uint32_t i = 0; i < plan->state_count; i++) {
-            const plan_state *saved = &plan->states[i];
+            const plan_state_t *saved = &plan->states[i];
             if (dtype_size(saved->type.dtype) == width)
                 TRY(add_source(state, saved->name, saved->type.dtype, &state->tensors[i], arena, &sources[count++],
                                diag));
         }
         for (uint32_t i = 0; i < buffer_count; i++) {
-            const plan_buffer *saved = &plan->buffers[i];
+            const plan_buffer_t *saved = &plan->buffers[i];
             if (dtype_size(saved->type.dtype) == width)
                 TRY(add_source(state, saved->name, saved->type.dtype, &state->engine->buffers[i], arena,
                                &sources[count++], diag));
@@ -85,25 +85,25 @@ static insitu_status gather(const insitu_state *state, uint32_t buffer_count, ar
 }
 
 /* The state is locked. */
-static insitu_status write(const insitu_state *state, uint32_t buffer_count, const char *path, arena *arena,
-                           text *header, insitu_diag *diag) {
+static insitu_status write(const insitu_state *state, uint32_t buffer_count, const char *path, arena_t *arena,
+                           text_t *header, insitu_diag *diag) {
     char version[16], program[IDENTITY_DIGITS + 1];
     snprintf(version, sizeof(version), "%d", STATE_VERSION);
     snprintf(program, sizeof(program), "%016" PRIx64, state->engine->plan->identity);
     const char *const metadata[][2] = {{KEY_FORMAT, STATE_FORMAT}, {KEY_VERSION, version}, {KEY_PROGRAM, program}};
     uint32_t count = state->engine->plan->state_count + buffer_count;
-    safetensor_source *sources;
+    safetensor_source_t *sources;
     TRY(arena_array(arena, count, sizeof(*sources), &sources));
     TRY(gather(state, buffer_count, arena, sources, diag));
-    file_part *parts;
+    file_part_t *parts;
     size_t part_count;
     TRY(safetensors_layout(sources, count, metadata, COUNT_OF(metadata), 1, arena, header, &parts, &part_count, diag));
     return file_write(path, parts, part_count, diag);
 }
 
 static insitu_status save(const insitu_state *state, uint32_t buffer_count, const char *path, insitu_diag *diag) {
-    arena arena;
-    text header;
+    arena_t arena;
+    text_t header;
     TRY(state_lock_settled(state, diag));
     arena_init(&arena);
     text_init(&header);
@@ -126,7 +126,7 @@ insitu_status insitu_state_save_all(const insitu_state *state, const char *path,
 
 /* ---- reading ---- */
 
-static insitu_status check_version(const safetensors *file, insitu_diag *diag) {
+static insitu_status check_version(const safetensors_t *file, insitu_diag *diag) {
     const char *version = safetensors_metadata(file, KEY_VERSION);
     char *end = NULL;
     long number = version ? strtol(version, &end, 10) : 0;
@@ -138,7 +138,7 @@ static insitu_status check_version(const safetensors *file, insitu_diag *diag) {
     return INSITU_OK;
 }
 
-static insitu_status check_program(const safetensors *file, uint64_t expected, insitu_diag *diag) {
+static insitu_status check_program(const safetensors_t *file, uint64_t expected, insitu_diag *diag) {
     const char *digits = safetensors_metadata(file, KEY_PROGRAM);
     if (!digits || strspn(digits, "0123456789abcdef") != IDENTITY_DIGITS || digits[IDENTITY_DIGITS])
         FAIL(diag, INSITU_FORMAT, "the state file does not state its %s", KEY_PROGRAM);
@@ -150,7 +150,7 @@ static insitu_status check_program(const safetensors *file, uint64_t expected, i
     return INSITU_OK;
 }
 
-static insitu_status check_metadata(const safetensors *file, uint64_t program, insitu_diag *diag) {
+static insitu_status check_metadata(const safetensors_t *file, uint64_t program, insitu_diag *diag) {
     const char *format = safetensors_metadata(file, KEY_FORMAT);
     if (!format || strcmp(format, STATE_FORMAT) != 0) return INSITU_OK;
     TRY(check_version(file, diag));
@@ -158,7 +158,7 @@ static insitu_status check_metadata(const safetensors *file, uint64_t program, i
 }
 
 /* A bool of any other byte than 0 and 1 is no value of its type. */
-static insitu_status check_bools(const safetensor *saved, insitu_diag *diag) {
+static insitu_status check_bools(const safetensor_t *saved, insitu_diag *diag) {
     for (size_t i = 0; saved->dtype == DTYPE_BOOL && i < saved->size; i++)
         if (saved->data[i] > 1)
             FAIL(diag, INSITU_FORMAT, "state '%s' of the file holds a BOOL that is neither 0 nor 1", saved->name);
@@ -166,13 +166,13 @@ static insitu_status check_bools(const safetensor *saved, insitu_diag *diag) {
 }
 
 /* The file's tensor for a state name, checked. */
-static insitu_status find_saved(const safetensors *file, const plan_state *state, const insitu_tensor *tensor,
-                                const safetensor **out_saved, insitu_diag *diag) {
+static insitu_status find_saved(const safetensors_t *file, const plan_state_t *state, const insitu_tensor *tensor,
+                                const safetensor_t **out_saved, insitu_diag *diag) {
     uint32_t index = map_find(&file->names, state->name);
     if (index == NONE) FAIL(diag, INSITU_ARG, "the state file has no tensor '%s'", state->name);
-    const safetensor *saved = &file->tensors[index];
-    safetensor_source expected;
-    dtype type;
+    const safetensor_t *saved = &file->tensors[index];
+    safetensor_source_t expected;
+    dtype_t type;
     describe(state->name, state->type.dtype, tensor, &expected);
     if (!saved->has_dtype || !dtype_from_safetensors(expected.dtype, &type) || saved->dtype != type)
         FAIL(diag, INSITU_ARG, "state '%s' of the file has another dtype than the engine's %s", state->name,
@@ -190,13 +190,13 @@ static insitu_status find_saved(const safetensors *file, const plan_state *state
 }
 
 /* A tensor of the file that is no state must be a buffer as the engine has it. */
-static insitu_status check_buffer(const insitu_engine *engine, const safetensor *saved, arena *arena,
+static insitu_status check_buffer(const insitu_engine *engine, const safetensor_t *saved, arena_t *arena,
                                   insitu_diag *diag) {
     uint32_t index = map_find(&engine->buffer_names, saved->name);
     if (index == NONE) FAIL(diag, INSITU_ARG, "the engine has no state '%s', which the file holds", saved->name);
     const insitu_tensor *tensor = &engine->buffers[index];
-    safetensor_source expected;
-    dtype type;
+    safetensor_source_t expected;
+    dtype_t type;
     const void *bytes;
     describe(saved->name, engine->plan->buffers[index].type.dtype, tensor, &expected);
     if (!saved->has_dtype || !dtype_from_safetensors(expected.dtype, &type) || saved->dtype != type)
@@ -212,10 +212,10 @@ static insitu_status check_buffer(const insitu_engine *engine, const safetensor 
     return INSITU_OK;
 }
 
-static insitu_status load(insitu_state *state, const file_map *map, arena *arena, insitu_diag *diag) {
-    const plan *plan = state->engine->plan;
-    safetensors file;
-    const safetensor **saved;
+static insitu_status load(insitu_state *state, const file_map_t *map, arena_t *arena, insitu_diag *diag) {
+    const plan_t *plan = state->engine->plan;
+    safetensors_t file;
+    const safetensor_t **saved;
     TRY(safetensors_read(map, "state file", arena, &file, diag));
     TRY(check_metadata(&file, plan->identity, diag));
     TRY(arena_array(arena, plan->state_count, sizeof(*saved), &saved));
@@ -234,9 +234,9 @@ static insitu_status load(insitu_state *state, const file_map *map, arena *arena
 
 insitu_status insitu_state_load(insitu_state *state, const char *path, insitu_diag *diag) {
     if (!state || !path) FAIL(diag, INSITU_ARG, "insitu_state_load needs a state and a path");
-    file_map *map;
+    file_map_t *map;
     TRY(file_map_open(path, &map, diag));
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
     insitu_status status = load(state, map, &arena, diag);
     arena_release(&arena);

@@ -6,9 +6,9 @@
 
 enum { NO_AXIS = -1 };
 
-static int32_t position_axis(const plan *plan, uint32_t index) { return (int32_t)plan->states[index].rows - 1; }
+static int32_t position_axis(const plan_t *plan, uint32_t index) { return (int32_t)plan->states[index].rows - 1; }
 
-static const char *update_of(const plan *plan, const char *name) {
+static const char *update_of(const plan_t *plan, const char *name) {
     for (uint32_t i = 0; i < plan->report_count; i++)
         if (strcmp(plan->report[i].name, name) == 0) return plan->report[i].update;
     return "none";
@@ -21,7 +21,7 @@ insitu_status insitu_state_describe(const insitu_state *state, int32_t index, in
     if (index < 0 || index >= insitu_state_count(state))
         FAIL(diag, INSITU_ARG, "state %d does not exist: the engine has %d", (int)index,
              (int)insitu_state_count(state));
-    const plan *plan = state->engine->plan;
+    const plan_t *plan = state->engine->plan;
     const insitu_tensor *tensor = &state->tensors[index];
     insitu_state_info found = {.name = plan->states[index].name,
                                .dtype = tensor->dtype,
@@ -38,9 +38,9 @@ insitu_status insitu_state_describe(const insitu_state *state, int32_t index, in
 /* ---- truncation ---- */
 
 /* The rows from `rows` on; no bytes if there are none. */
-static byte_region region_of_rest(const insitu_state *state, uint32_t index, int32_t axis, int64_t rows) {
+static byte_region_t region_of_rest(const insitu_state *state, uint32_t index, int32_t axis, int64_t rows) {
     const insitu_tensor *tensor = &state->tensors[index];
-    const plan_state *declared = &state->engine->plan->states[index];
+    const plan_state_t *declared = &state->engine->plan->states[index];
     int64_t sizes[MAX_RANK], first = rows < tensor->shape[axis] ? rows : tensor->shape[axis];
     memcpy(sizes, tensor->shape, (size_t)tensor->ndim * sizeof(*sizes));
     sizes[axis] -= first;
@@ -51,9 +51,9 @@ static byte_region region_of_rest(const insitu_state *state, uint32_t index, int
 
 static insitu_status truncate_one(insitu_state *state, uint32_t index, int32_t axis, int64_t rows, void *stream,
                                   insitu_diag *diag) {
-    const plan *plan = state->engine->plan;
+    const plan_t *plan = state->engine->plan;
     uint32_t storage = plan->states[index].state_storage, initial = plan->state_storages[storage].initial;
-    byte_region rest = region_of_rest(state, index, axis, rows);
+    byte_region_t rest = region_of_rest(state, index, axis, rows);
     int64_t saved = 0;
     if (undo_log_is_open(&state->log))
         TRY(undo_log_save(&state->log, stream, state->storages, storage, &rest, &saved, diag));
@@ -62,13 +62,13 @@ static insitu_status truncate_one(insitu_state *state, uint32_t index, int32_t a
 }
 
 /* A counter, of one element, belongs to no row: the caller sets it. */
-static bool holds_rows(const plan *plan, uint32_t index) {
-    const shape *shape = &plan->states[index].type.shape;
+static bool holds_rows(const plan_t *plan, uint32_t index) {
+    const shape_t *shape = &plan->states[index].type.shape;
     bool is_one = true;
     for (uint32_t i = 0; i < shape->rank; i++) is_one = is_one && sym_is_one(shape->sizes[i]);
     if (is_one) return false;
     for (uint32_t i = 0; i < plan->facts.write_count; i++) {
-        const plan_write *write = &plan->facts.writes[i];
+        const plan_write_t *write = &plan->facts.writes[i];
         uint32_t storage = plan->steps[write->step].results[write->result].storage;
         if (plan->storages[storage].index == plan->states[index].state_storage) return true;
     }
@@ -76,7 +76,7 @@ static bool holds_rows(const plan *plan, uint32_t index) {
 }
 
 /* All rows that the program writes are cut, or none: half of a sequence is none. */
-static insitu_status check_positions(const plan *plan, uint32_t first, uint32_t end, insitu_diag *diag) {
+static insitu_status check_positions(const plan_t *plan, uint32_t first, uint32_t end, insitu_diag *diag) {
     uint32_t found = 0, other = NONE;
     for (uint32_t i = first; i < end; i++) {
         if (position_axis(plan, i) != NO_AXIS)
@@ -95,13 +95,13 @@ static insitu_status check_positions(const plan *plan, uint32_t first, uint32_t 
 /* First counts what an open snapshot needs, then truncates, so that want of memory changes nothing. */
 static insitu_status truncate_all(insitu_state *state, uint32_t first, uint32_t end, int64_t rows, void *stream,
                                   insitu_diag *diag) {
-    const plan *plan = state->engine->plan;
-    undo_room room = {0};
+    const plan_t *plan = state->engine->plan;
+    undo_room_t room = {0};
     TRY(check_positions(plan, first, end, diag));
     for (uint32_t i = first; i < end; i++) {
         int32_t axis = position_axis(plan, i);
         if (axis == NO_AXIS) continue;
-        byte_region rest = region_of_rest(state, i, axis, rows);
+        byte_region_t rest = region_of_rest(state, i, axis, rows);
         if (!undo_room_add(&room, &rest, 1)) return INSITU_NOMEM;
     }
     if (undo_log_is_open(&state->log)) TRY(undo_log_reserve(&state->log, room, diag));

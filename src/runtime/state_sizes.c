@@ -6,30 +6,30 @@
 
 static insitu_status choose(const insitu_state *state, bool *known, const insitu_state_size *chosen,
                             insitu_diag *diag) {
-    const plan *plan = state->engine->plan;
+    const plan_t *plan = state->engine->plan;
     int32_t index = chosen->name ? insitu_engine_find_state(state->engine, chosen->name) : -1;
     if (index < 0)
         FAIL(diag, INSITU_ARG, "the engine has no state '%s', of which a size was given",
              chosen->name ? chosen->name : "");
-    const shape *shape = &plan->states[index].type.shape;
+    const shape_t *shape = &plan->states[index].type.shape;
     if (chosen->dim < 0 || (uint32_t)chosen->dim >= shape->rank)
         FAIL(diag, INSITU_ARG, "state '%s' has %u dimensions, but a size of dimension %d was given", chosen->name,
              shape->rank, (int)chosen->dim);
-    sym size = shape->sizes[chosen->dim];
+    sym_t size = shape->sizes[chosen->dim];
     int64_t expected;
     uint32_t symbol = sym_symbol_index(&plan->symbols, size);
     bool is_constant = sym_constant(&plan->symbols, size, &expected);
     if (!is_constant && (symbol == NONE || plan->symbol_sources[symbol].source != SYMBOL_STATE_SIZE))
         FAIL(diag, INSITU_ARG, "dimension %d of state '%s' follows from others", (int)chosen->dim, chosen->name);
     if (!is_constant && !known[symbol]) {
-        const struct symbol *range = &plan->symbols.symbols[symbol];
+        const symbol_t *range = &plan->symbols.symbols[symbol];
         if (chosen->size < 0 || chosen->size < range->min || chosen->size > range->max) {
             char allowed[RANGE_TEXT];
             print_range(range, allowed, sizeof(allowed));
             FAIL(diag, INSITU_SHAPE, "dimension %d of state '%s' can't be %" PRId64 ": %s is allowed", (int)chosen->dim,
                  chosen->name, chosen->size, allowed);
         }
-        state->values[symbol] = (sym_value){.kind = SYM_KIND_INT, .i = chosen->size};
+        state->values[symbol] = (sym_value_t){.kind = SYM_KIND_INT, .i = chosen->size};
         known[symbol] = true;
     }
     if (!is_constant) expected = state->values[symbol].i;
@@ -39,9 +39,9 @@ static insitu_status choose(const insitu_state *state, bool *known, const insitu
 }
 
 static insitu_status check_chosen(const insitu_state *state, const bool *known, insitu_diag *diag) {
-    const plan *plan = state->engine->plan;
+    const plan_t *plan = state->engine->plan;
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
-        const plan_symbol *source = &plan->symbol_sources[i];
+        const plan_symbol_t *source = &plan->symbol_sources[i];
         if (source->source != SYMBOL_STATE_SIZE || known[i]) continue;
         char range[RANGE_TEXT];
         print_range(&plan->symbols.symbols[i], range, sizeof(range));
@@ -51,8 +51,8 @@ static insitu_status check_chosen(const insitu_state *state, const bool *known, 
     return INSITU_OK;
 }
 
-static bool evaluate(const insitu_state *state, const bool *known, sym expression, int64_t *out_number) {
-    sym_value value = {0};
+static bool evaluate(const insitu_state *state, const bool *known, sym_t expression, int64_t *out_number) {
+    sym_value_t value = {0};
     uint32_t missing;
     bool has_value = sym_evaluate(&state->engine->plan->symbols, expression, state->values, known, &value, &missing);
     *out_number = value.i;
@@ -61,7 +61,7 @@ static bool evaluate(const insitu_state *state, const bool *known, sym expressio
 
 /* Sizes and strides, which must lie in the block. */
 static insitu_status fill_tensor(insitu_state *state, const bool *known, uint32_t index, insitu_diag *diag) {
-    const plan_state *declared = &state->engine->plan->states[index];
+    const plan_state_t *declared = &state->engine->plan->states[index];
     insitu_tensor *tensor = &state->tensors[index];
     uint32_t rank = declared->type.shape.rank;
     int64_t offset;
@@ -83,8 +83,8 @@ static insitu_status fill_tensor(insitu_state *state, const bool *known, uint32_
 }
 
 insitu_status state_fill_sizes(insitu_state *state, const insitu_state_size *sizes, size_t count,
-                               const sym_value *values, insitu_diag *diag) {
-    const plan *plan = state->engine->plan;
+                               const sym_value_t *values, insitu_diag *diag) {
+    const plan_t *plan = state->engine->plan;
     bool *known;
     TRY(arena_array(&state->arena, plan->symbols.symbol_count, sizeof(*known), &known));
     TRY(arena_array(&state->arena, plan->symbols.symbol_count, sizeof(*state->values), &state->values));

@@ -5,25 +5,25 @@
 #include <inttypes.h>
 
 /* A number of Python's: f64, bool or i64. */
-static insitu_status read_number(const insitu_context *context, const bound_tensor *tensor, dtype type,
-                                 sym_value *out_value, insitu_diag *diag) {
-    const device *device = tensor->is_host ? device_cpu() : context->device;
+static insitu_status read_number(const insitu_context *context, const bound_tensor_t *tensor, dtype_t type,
+                                 sym_value_t *out_value, insitu_diag *diag) {
+    const device_t *device = tensor->is_host ? device_cpu() : context->device;
     bool is_number;
-    *out_value = (sym_value){0};
+    *out_value = (sym_value_t){0};
     TRY(read_element(device, context->stream, type, tensor->address, out_value, &is_number, diag));
     if (type == DTYPE_BOOL) out_value->kind = SYM_KIND_BOOL;
     return INSITU_OK;
 }
 
-static bool is_from_input(const plan_symbol *source) {
+static bool is_from_input(const plan_symbol_t *source) {
     return source->source == SYMBOL_INPUT_SIZE || source->source == SYMBOL_INPUT_VALUE;
 }
 
-static bool is_in_range(const symbol *symbol, int64_t value) {
+static bool is_in_range(const symbol_t *symbol, int64_t value) {
     return symbol->kind != SYM_KIND_INT || (value >= symbol->min && value <= symbol->max);
 }
 
-void print_range(const symbol *symbol, char *out, size_t size) {
+void print_range(const symbol_t *symbol, char *out, size_t size) {
     if (symbol->min != INT64_MIN && symbol->max != INT64_MAX)
         (void)snprintf(out, size, "from %" PRId64 " to %" PRId64, symbol->min, symbol->max);
     else if (symbol->min != INT64_MIN)
@@ -33,9 +33,9 @@ void print_range(const symbol *symbol, char *out, size_t size) {
 }
 
 static insitu_status check_range(const insitu_context *context, uint32_t index, insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
-    const symbol *symbol = &plan->symbols.symbols[index];
-    const plan_symbol *source = &plan->symbol_sources[index];
+    const plan_t *plan = context->engine->plan;
+    const symbol_t *symbol = &plan->symbols.symbols[index];
+    const plan_symbol_t *source = &plan->symbol_sources[index];
     int64_t value = context->values[index].i;
     if (is_in_range(symbol, value)) return INSITU_OK;
     char range[RANGE_TEXT];
@@ -47,17 +47,17 @@ static insitu_status check_range(const insitu_context *context, uint32_t index, 
     FAIL(diag, INSITU_SHAPE, "input '%s' is %" PRId64 " where %s is allowed", name, value, range);
 }
 
-static bool is_bare(const plan *plan, const plan_symbol *source) {
-    sym size = plan->inputs[source->input].type.shape.sizes[source->dim];
+static bool is_bare(const plan_t *plan, const plan_symbol_t *source) {
+    sym_t size = plan->inputs[source->input].type.shape.sizes[source->dim];
     return sym_symbol_index(&plan->symbols, size) != NONE;
 }
 
 static insitu_status no_such_size(const insitu_context *context, uint32_t index, insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
-    const plan_symbol *source = &plan->symbol_sources[index];
-    const plan_input *input = &plan->inputs[source->input];
+    const plan_t *plan = context->engine->plan;
+    const plan_symbol_t *source = &plan->symbol_sources[index];
+    const plan_input_t *input = &plan->inputs[source->input];
     char range[RANGE_TEXT];
-    text printed;
+    text_t printed;
     text_init(&printed);
     sym_print(&plan->symbols, input->type.shape.sizes[source->dim], &printed);
     print_range(&plan->symbols.symbols[index], range, sizeof(range));
@@ -71,14 +71,14 @@ static insitu_status no_such_size(const insitu_context *context, uint32_t index,
 
 /* Symbols that sizes give, each once the others of its size are known. */
 static insitu_status solve_sizes(insitu_context *context, insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
+    const plan_t *plan = context->engine->plan;
     for (bool found = true; found;) {
         found = false;
         for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
-            const plan_symbol *source = &plan->symbol_sources[i];
+            const plan_symbol_t *source = &plan->symbol_sources[i];
             bool waits = source->source == SYMBOL_INPUT_SIZE && !context->known[i];
             if (!waits || !context->inputs[source->input].is_bound) continue;
-            sym size = plan->inputs[source->input].type.shape.sizes[source->dim];
+            sym_t size = plan->inputs[source->input].type.shape.sizes[source->dim];
             if (sym_unknown(&plan->symbols, size, context->known) != i) continue;
             int64_t given = context->inputs[source->input].sizes[source->dim];
             if (!sym_solve(&plan->symbols, size, i, given, context->values, context->known))
@@ -90,17 +90,17 @@ static insitu_status solve_sizes(insitu_context *context, insitu_diag *diag) {
 }
 
 insitu_status context_read_symbols(insitu_context *context, const insitu_state *state, insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
+    const plan_t *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
-        const plan_symbol *source = &plan->symbol_sources[i];
+        const plan_symbol_t *source = &plan->symbol_sources[i];
         if (source->source == SYMBOL_STATE_SIZE && state) context->values[i] = state->values[i];
         context->known[i] = is_from_input(source) ? context->inputs[source->input].is_bound
                                                   : source->source == SYMBOL_STATE_SIZE && state;
         if (source->source == SYMBOL_INPUT_SIZE && !is_bare(plan, source)) context->known[i] = false;
         if (!context->known[i] || !is_from_input(source)) continue;
-        const bound_tensor *input = &context->inputs[source->input];
+        const bound_tensor_t *input = &context->inputs[source->input];
         if (source->source == SYMBOL_INPUT_SIZE)
-            context->values[i] = (sym_value){.kind = SYM_KIND_INT, .i = input->sizes[source->dim]};
+            context->values[i] = (sym_value_t){.kind = SYM_KIND_INT, .i = input->sizes[source->dim]};
         else
             TRY(read_number(context, input, plan->inputs[source->input].type.dtype, &context->values[i], diag));
         TRY(check_range(context, i, diag));
@@ -110,25 +110,25 @@ insitu_status context_read_symbols(insitu_context *context, const insitu_state *
 
 /* The inputs with the state's size in it may not agree; then the run refuses them. */
 void context_take_state_sizes(insitu_context *context) {
-    const plan *plan = context->engine->plan;
+    const plan_t *plan = context->engine->plan;
     for (uint32_t i = 0; i < plan->input_count; i++) {
-        const bound_tensor *input = &context->inputs[i];
+        const bound_tensor_t *input = &context->inputs[i];
         if (!input->is_bound || plan->inputs[i].is_scalar) continue;
         for (uint32_t dim = 0; dim < input->rank; dim++) {
             uint32_t symbol = sym_symbol_index(&plan->symbols, plan->inputs[i].type.shape.sizes[dim]);
             if (symbol == NONE || context->known[symbol]) continue;
             if (plan->symbol_sources[symbol].source != SYMBOL_STATE_SIZE) continue;
-            context->values[symbol] = (sym_value){.kind = SYM_KIND_INT, .i = input->sizes[dim]};
+            context->values[symbol] = (sym_value_t){.kind = SYM_KIND_INT, .i = input->sizes[dim]};
             context->known[symbol] = true;
         }
     }
 }
 
 insitu_status context_check_number(const insitu_context *context, uint32_t index, insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
-    const plan_input *input = &plan->inputs[index];
+    const plan_t *plan = context->engine->plan;
+    const plan_input_t *input = &plan->inputs[index];
     if (!input->is_scalar || !context->inputs[index].is_bound) return INSITU_OK;
-    sym_value given, expected = {0};
+    sym_value_t given, expected = {0};
     uint32_t missing;
     TRY(read_number(context, &context->inputs[index], input->type.dtype, &given, diag));
     if (!sym_evaluate(&plan->symbols, input->value, context->values, context->known, &expected, &missing))
@@ -144,12 +144,12 @@ insitu_status context_check_number(const insitu_context *context, uint32_t index
 }
 
 insitu_status context_check_asserts(const insitu_context *context, uint32_t item, insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
+    const plan_t *plan = context->engine->plan;
     uint32_t ready = item == NONE ? 0 : item + 1;
     for (uint32_t i = 0; i < plan->assert_count; i++) {
-        const sym_assert *assertion = &plan->asserts[i];
+        const sym_assert_t *assertion = &plan->asserts[i];
         if (plan->facts.ready[assertion->condition.id] != ready) continue;
-        sym_value value = {0};
+        sym_value_t value = {0};
         uint32_t missing;
         bool has_value =
             sym_evaluate(&plan->symbols, assertion->condition, context->values, context->known, &value, &missing);
@@ -165,7 +165,7 @@ insitu_status context_check_asserts(const insitu_context *context, uint32_t item
 }
 
 /* The element as a number of the symbol's kind. */
-static bool convert(sym_value *value, sym_kind kind) {
+static bool convert(sym_value_t *value, sym_kind_t kind) {
     if (kind == SYM_KIND_FLOAT && value->kind != SYM_KIND_FLOAT) value->f = (double)value->i;
     if (kind != SYM_KIND_FLOAT && value->kind == SYM_KIND_FLOAT) return false;
     if (kind == SYM_KIND_BOOL) value->i = value->i != 0;
@@ -173,21 +173,21 @@ static bool convert(sym_value *value, sym_kind kind) {
     return true;
 }
 
-insitu_status context_read_element(const insitu_context *context, uint32_t step, sym_value *out, bool *out_is_number,
+insitu_status context_read_element(const insitu_context *context, uint32_t step, sym_value_t *out, bool *out_is_number,
                                    insitu_diag *diag) {
-    const bound_plan *bound = &context->bounds[plan_segment_of(context->engine->plan, step)];
-    const bound_operand *operand = &bound->steps[step - bound->first_step].operands[0];
+    const bound_plan_t *bound = &context->bounds[plan_segment_of(context->engine->plan, step)];
+    const bound_operand_t *operand = &bound->steps[step - bound->first_step].operands[0];
     const uint8_t *element = (const uint8_t *)context->bases[operand->storage] + operand->offset;
     return read_element(context->device, context->stream, operand->dtype, element, out, out_is_number, diag);
 }
 
 insitu_status context_read_item(insitu_context *context, uint32_t item, insitu_diag *diag) {
-    const plan *plan = context->engine->plan;
-    const plan_step *step = &plan->steps[item];
+    const plan_t *plan = context->engine->plan;
+    const plan_step_t *step = &plan->steps[item];
     uint32_t index = sym_symbol_index(&plan->symbols, step->attrs[layer_attr_index(LAYER_ITEM, ATTR_SYMBOL)].value);
-    const symbol *symbol = &plan->symbols.symbols[index];
+    const symbol_t *symbol = &plan->symbols.symbols[index];
     const char *before = step->source[0] ? " (" : "", *after = step->source[0] ? ")" : "";
-    sym_value value;
+    sym_value_t value;
     bool is_number;
     TRY(context_read_element(context, item, &value, &is_number, diag));
     if (!is_number || !convert(&value, symbol->kind))

@@ -22,8 +22,8 @@ bool same_strides(uint32_t rank, const int64_t *sizes, const int64_t *a, const i
 
 static bool is_host_tensor(const insitu_tensor *tensor) { return tensor->device.device_type == INSITU_DEVICE_CPU; }
 
-insitu_status expect_dtype(const expected_tensor *expected, const insitu_tensor *tensor, insitu_diag *diag) {
-    dtype given;
+insitu_status expect_dtype(const expected_tensor_t *expected, const insitu_tensor *tensor, insitu_diag *diag) {
+    dtype_t given;
     if (!dtype_from_public(tensor->dtype, &given))
         FAIL(diag, INSITU_ARG, "%s '%s' has an unknown dtype (code %u, %u bits) where %s was expected", expected->what,
              expected->name, tensor->dtype.code, tensor->dtype.bits, dtype_name(expected->dtype));
@@ -39,13 +39,13 @@ insitu_status expect_dtype(const expected_tensor *expected, const insitu_tensor 
     return INSITU_OK;
 }
 
-insitu_status tensor_read(const expected_tensor *expected, const insitu_tensor *tensor, bound_tensor *out,
+insitu_status tensor_read(const expected_tensor_t *expected, const insitu_tensor *tensor, bound_tensor_t *out,
                           insitu_diag *diag) {
-    bound_tensor read = {.is_bound = true,
-                         .is_host = is_host_tensor(tensor),
-                         .data = tensor->data,
-                         .byte_offset = tensor->byte_offset,
-                         .rank = (uint32_t)tensor->ndim};
+    bound_tensor_t read = {.is_bound = true,
+                           .is_host = is_host_tensor(tensor),
+                           .data = tensor->data,
+                           .byte_offset = tensor->byte_offset,
+                           .rank = (uint32_t)tensor->ndim};
     if (read.rank) memcpy(read.sizes, tensor->shape, read.rank * sizeof(int64_t));
     if (tensor->strides && read.rank)
         memcpy(read.strides, tensor->strides, read.rank * sizeof(int64_t));
@@ -74,7 +74,7 @@ insitu_status tensor_read(const expected_tensor *expected, const insitu_tensor *
     return INSITU_OK;
 }
 
-insitu_status check_written_strides(const char *name, const bound_tensor *given, const int64_t *expected,
+insitu_status check_written_strides(const char *name, const bound_tensor_t *given, const int64_t *expected,
                                     insitu_diag *diag) {
     if (same_strides(given->rank, given->sizes, given->strides, expected)) return INSITU_OK;
     uint32_t dim = 0;

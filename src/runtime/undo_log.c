@@ -5,7 +5,7 @@ enum { FIRST_CAPACITY = 4096, FIRST_ROWS = 8, ENTRY_ALIGNMENT = 8 };
 
 /* ---- entries ---- */
 
-bool undo_room_add(undo_room *room, const byte_region *region, size_t count) {
+bool undo_room_add(undo_room_t *room, const byte_region_t *region, size_t count) {
     size_t bytes = region_bytes(region), all;
     if (bytes == 0) return true;
     return checked_size_add(bytes, ENTRY_ALIGNMENT - 1, &bytes) &&
@@ -35,9 +35,9 @@ static insitu_status reserve_rows(void *rows, size_t count, size_t *capacity, si
     return INSITU_OK;
 }
 
-static insitu_status reserve_bytes(undo_log *log, size_t needed, insitu_diag *diag) {
+static insitu_status reserve_bytes(undo_log_t *log, size_t needed, insitu_diag *diag) {
     if (needed <= log->capacity) return INSITU_OK;
-    const device *device = log->device;
+    const device_t *device = log->device;
     size_t capacity = grown(log->capacity, needed, FIRST_CAPACITY);
     void *data = device->allocate(device, capacity, ARENA_ALIGNMENT, false);
     if (!data) return INSITU_NOMEM;
@@ -49,7 +49,7 @@ static insitu_status reserve_bytes(undo_log *log, size_t needed, insitu_diag *di
     return INSITU_OK;
 }
 
-insitu_status undo_log_reserve(undo_log *log, undo_room room, insitu_diag *diag) {
+insitu_status undo_log_reserve(undo_log_t *log, undo_room_t room, insitu_diag *diag) {
     size_t entries, shapes, bytes;
     insitu_status status = INSITU_NOMEM;
     if (checked_size_add(log->count, room.entries, &entries) &&
@@ -64,29 +64,30 @@ insitu_status undo_log_reserve(undo_log *log, undo_room room, insitu_diag *diag)
          room.bytes);
 }
 
-static bool same_shape(const byte_region *a, const byte_region *b) {
+static bool same_shape(const byte_region_t *a, const byte_region_t *b) {
     size_t bytes = a->rank * sizeof(*a->counts);
     return a->rank == b->rank && a->run == b->run && memcmp(a->counts, b->counts, bytes) == 0 &&
            memcmp(a->steps, b->steps, bytes) == 0;
 }
 
-insitu_status undo_log_save(undo_log *log, void *stream, void *const *storages, uint32_t storage,
-                            const byte_region *region, int64_t *bytes, insitu_diag *diag) {
+insitu_status undo_log_save(undo_log_t *log, void *stream, void *const *storages, uint32_t storage,
+                            const byte_region_t *region, int64_t *bytes, insitu_diag *diag) {
     size_t size = region_bytes(region);
     if (size == 0) return INSITU_OK;
     TRY(region_gather(region, log->device, stream, storages[storage], log->data + log->used, diag));
     if (log->shape_count == 0 || !same_shape(&log->shapes[log->shape_count - 1], region))
         log->shapes[log->shape_count++] = *region;
-    log->entries[log->count++] = (undo_entry){storage, (uint32_t)log->shape_count - 1, region->offset, log->used};
+    log->entries[log->count++] = (undo_entry_t){storage, (uint32_t)log->shape_count - 1, region->offset, log->used};
     log->used += (size + ENTRY_ALIGNMENT - 1) / ENTRY_ALIGNMENT * ENTRY_ALIGNMENT;
     *bytes += (int64_t)size;
     return INSITU_OK;
 }
 
-insitu_status undo_log_roll_back(undo_log *log, void *stream, void *const *storages, size_t count, insitu_diag *diag) {
+insitu_status undo_log_roll_back(undo_log_t *log, void *stream, void *const *storages, size_t count,
+                                 insitu_diag *diag) {
     while (log->count > count) {
-        const undo_entry *entry = &log->entries[log->count - 1];
-        byte_region region = log->shapes[entry->shape];
+        const undo_entry_t *entry = &log->entries[log->count - 1];
+        byte_region_t region = log->shapes[entry->shape];
         region.offset = entry->offset;
         TRY(region_scatter(&region, log->device, stream, storages[entry->storage], log->data + entry->place, diag));
         log->used = entry->place;
@@ -98,7 +99,7 @@ insitu_status undo_log_roll_back(undo_log *log, void *stream, void *const *stora
 
 /* ---- snapshots ---- */
 
-insitu_status undo_log_mark(undo_log *log, insitu_diag *diag) {
+insitu_status undo_log_mark(undo_log_t *log, insitu_diag *diag) {
     if (reserve_rows(&log->marks, log->mark_count, &log->mark_capacity, (size_t)log->mark_count + 1,
                      sizeof(*log->marks)) != INSITU_OK)
         FAIL(diag, INSITU_NOMEM, "out of memory for snapshot %u", log->mark_count);
@@ -106,15 +107,15 @@ insitu_status undo_log_mark(undo_log *log, insitu_diag *diag) {
     return INSITU_OK;
 }
 
-void undo_log_forget(undo_log *log, uint32_t mark) {
+void undo_log_forget(undo_log_t *log, uint32_t mark) {
     log->mark_count = mark;
     if (mark == 0) log->used = log->count = log->shape_count = 0;
 }
 
-void undo_log_release(undo_log *log) {
+void undo_log_release(undo_log_t *log) {
     if (log->data) log->device->free(log->device, log->data);
     memory_free(log->entries);
     memory_free(log->shapes);
     memory_free(log->marks);
-    *log = (undo_log){0};
+    *log = (undo_log_t){0};
 }

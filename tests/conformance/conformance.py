@@ -40,7 +40,7 @@ WRITTEN = {
     "streaming_dynamic": [4 * (4 + 32 + 8 + 8)] * 3,
     "item_write": [2 * 4 * 4 + 4 * 4] * 3,
     "item_length": [2 * 2 * 4 * 4 + 8] * 3,
-    "deferred_updates": [8 + 3 * 12] * 3,
+    "late_updates": [8 + 3 * 12] * 3,
     "late_item": [8 + 3 * 12] * 3,
     "rounds": [6 * (12 + 12), 0, 12 + 12],  # 6, 0 and 1 rounds
 }

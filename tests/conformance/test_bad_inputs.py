@@ -126,11 +126,11 @@ class Positions(Case):
 
     def test_after_writes(self):
         """Where a position is computed from what the call wrote: of four updates the second or third fails."""
-        io = stored("deferred_updates")
+        io = stored("late_updates")
         good = [inputs_of(io, i) for i in range(2)]
         second = {**good[0], "step": tensors.make("I64", (1,), [3])}
         third = {**good[0], "row": tensors.make("F32", (1, 3), [4, 0, 0])}
-        for name, sentence in (("deferred_updates", "index 6"), ("late_item", "read 6 where from 0 to 3")):
+        for name, sentence in (("late_updates", "index 6"), ("late_item", "read 6 where from 0 to 3")):
             for form in [path.name.split(".")[1] for path in forms(name)]:
                 self.fails(name, good + [second], "index 6", form=form)
                 run = self.fails(name, good + [third], sentence, form=form)

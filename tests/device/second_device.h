@@ -10,8 +10,8 @@
 
 #include "plan/device.h"
 
-enum { SECOND_DEVICE_TYPE = 12 };              /* of DLPack: an extension */
-extern const device_entry second_device_entry; /* "second" */
+enum { SECOND_DEVICE_TYPE = 12 };                /* of DLPack: an extension */
+extern const device_entry_t second_device_entry; /* "second" */
 /* Groups of two steps or more that were prepared so far. */
 uint32_t second_device_groups(void);
 /* Work waits until this is called with false. */

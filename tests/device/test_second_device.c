@@ -30,13 +30,13 @@ typedef struct fixture {
     insitu_state *state;
     float row[4];
     int64_t position;
-} fixture;
+} fixture_t;
 
-static void must(fixture *f, insitu_status status) {
+static void must(fixture_t *f, insitu_status status) {
     if (status != INSITU_OK) fail_msg("%s: %s", insitu_status_name(status), f->diag.message);
 }
 
-static void open_fixture(fixture *f, bool no_inplace) {
+static void open_fixture(fixture_t *f, bool no_inplace) {
     memset(f, 0, sizeof(*f));
     insitu_diag_init(&f->diag);
     insitu_compile_options options;
@@ -57,7 +57,7 @@ static void open_fixture(fixture *f, bool no_inplace) {
     must(f, insitu_context_set_input(f->context, 1, &position, &f->diag));
 }
 
-static void close_fixture(fixture *f) {
+static void close_fixture(fixture_t *f) {
     insitu_context_destroy(f->context);
     insitu_state_destroy(f->state);
     insitu_engine_destroy(f->engine);
@@ -65,13 +65,13 @@ static void close_fixture(fixture *f) {
     insitu_diag_release(&f->diag);
 }
 
-static insitu_status call(fixture *f, int64_t position, float value) {
+static insitu_status call(fixture_t *f, int64_t position, float value) {
     f->position = position;
     for (int i = 0; i < 4; i++) f->row[i] = value;
     return insitu_context_run(f->context, f->state, NULL, &f->diag);
 }
 
-static void expect_state(fixture *f, float marks, const float *rows) {
+static void expect_state(fixture_t *f, float marks, const float *rows) {
     float got_marks[4], cache[8][4];
     must(f, insitu_state_read(f->state, "marks", got_marks, sizeof(got_marks), &f->diag));
     must(f, insitu_state_read(f->state, "cache", cache, sizeof(cache), &f->diag));
@@ -82,7 +82,7 @@ static void expect_state(fixture *f, float marks, const float *rows) {
 
 static void results_lie_on_the_device_and_are_read_from_there(void **state) {
     for (int no_inplace = 0; no_inplace < 2; no_inplace++) {
-        fixture f;
+        fixture_t f;
         insitu_tensor total;
         float values[4];
         uint32_t groups = second_device_groups();
@@ -103,7 +103,7 @@ static void results_lie_on_the_device_and_are_read_from_there(void **state) {
 
 static void a_call_that_fails_later_has_written_nothing_and_neither_have_those_behind_it(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, false);
     must(&f, call(&f, 0, 1));
     second_device_hold(true);
@@ -120,7 +120,7 @@ static void a_call_that_fails_later_has_written_nothing_and_neither_have_those_b
 
 static void verbs_wait_and_tell(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     float marks[4];
     open_fixture(&f, false);
     must(&f, call(&f, 9, 2));
@@ -134,7 +134,7 @@ static void verbs_wait_and_tell(void **state) {
 
 static void snapshots_forks_and_truncation_work_there(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     int32_t snapshot;
     insitu_state *fork;
     open_fixture(&f, false);
@@ -158,7 +158,7 @@ static void snapshots_forks_and_truncation_work_there(void **state) {
 
 static void host_memory_for_outputs_is_filled_when_the_call_returns(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     float values[8] = {0};
     static const int64_t four = 4, two = 2;
     open_fixture(&f, false);

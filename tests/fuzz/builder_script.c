@@ -24,10 +24,10 @@ enum other_call {
     OTHER_CALLS
 };
 
-static uint8_t next(script_record *record) { return record->at < record->size ? record->bytes[record->at++] : 0; }
+static uint8_t next(script_record_t *record) { return record->at < record->size ? record->bytes[record->at++] : 0; }
 
 /* No tensor is larger than any memory, whatever the symbols are. */
-static void check_size(const script *script, insitu_value value) {
+static void check_size(const script_t *script, insitu_value value) {
     insitu_network_value info = {.struct_size = sizeof(info)};
     fuzz_expect(insitu_network_describe(script->network, value, &info, script->diag) == INSITU_OK,
                 "value %u is not described", value.id);
@@ -38,18 +38,18 @@ static void check_size(const script *script, insitu_value value) {
                     "'%s' is too large", info.name);
 }
 
-static void keep_value(script *script, insitu_value value) {
+static void keep_value(script_t *script, insitu_value value) {
     if (value.id) check_size(script, value);
     if (value.id && script->value_count < SCRIPT_VALUES) script->values[script->value_count++] = value;
 }
 
-static void keep_number(script *script, insitu_number number) {
+static void keep_number(script_t *script, insitu_number number) {
     if (script->number_count < SCRIPT_VALUES) script->numbers[script->number_count++] = number;
 }
 
 /* ---- what a byte stands for ---- */
 
-static bool is_alike(const script *script, insitu_value a, insitu_value b) {
+static bool is_alike(const script_t *script, insitu_value a, insitu_value b) {
     insitu_network_value one = {.struct_size = sizeof(one)}, other = {.struct_size = sizeof(other)};
     return insitu_network_describe(script->network, a, &one, NULL) == INSITU_OK &&
            insitu_network_describe(script->network, b, &other, NULL) == INSITU_OK && one.ndim == other.ndim &&
@@ -57,7 +57,7 @@ static bool is_alike(const script *script, insitu_value a, insitu_value b) {
 }
 
 /* Most bytes: one of the good value's dtype and rank. */
-static insitu_value value_of_byte(const script *script, uint8_t byte, insitu_value good) {
+static insitu_value value_of_byte(const script_t *script, uint8_t byte, insitu_value good) {
     uint32_t count = script->value_count, alike = 0;
     if (byte == 0) return good;
     if (byte >= 253) return (insitu_value){byte == 253 ? 0 : byte == 254 ? count + 1000 : UINT32_MAX};
@@ -71,7 +71,7 @@ static insitu_value value_of_byte(const script *script, uint8_t byte, insitu_val
     return found;
 }
 
-static insitu_number number_of_byte(script *script, uint8_t byte, insitu_number good) {
+static insitu_number number_of_byte(script_t *script, uint8_t byte, insitu_number good) {
     static const int64_t odd[] = {INT64_MAX,
                                   INT64_MIN,
                                   INT64_C(1) << 31,
@@ -124,14 +124,14 @@ static insitu_dtype dtype_of_byte(uint8_t byte, insitu_dtype good) {
 static const char *op_of_byte(uint8_t byte, const char *good) {
     static const struct {
         const char *name;
-        op_group group;
+        op_group_t group;
     } ops[] = {
 #define OP(id, name, group) {name, group},
 #include "core/ops.def"
 #undef OP
     };
     static const char *const odd[] = {"", "twice", NULL, "max", "add"};
-    op_group group = OPS_UNARY;
+    op_group_t group = OPS_UNARY;
     if (byte == 0) return good;
     if (byte >= 250) return odd[byte % COUNT_OF(odd)];
     for (size_t i = 0; i < COUNT_OF(ops); i++)
@@ -152,7 +152,7 @@ static int32_t dim_of_byte(uint8_t byte, int32_t good) {
     return byte >= 230 ? odd[byte % COUNT_OF(odd)] : byte % 4;
 }
 
-static int64_t integer_of_byte(script *script, uint8_t byte, int64_t good) {
+static int64_t integer_of_byte(script_t *script, uint8_t byte, int64_t good) {
     insitu_number number = number_of_byte(script, byte, insitu_int(good));
     return number.kind == INSITU_NUMBER_INT ? number.of.integer : good;
 }
@@ -172,9 +172,10 @@ typedef struct lists {
     int64_t window[5][16];
     insitu_window whole;
     char name[8];
-} lists;
+} lists_t;
 
-static void read_sizes(script *script, script_record *record, layer_arguments *given, lists *lists, unsigned uses) {
+static void read_sizes(script_t *script, script_record_t *record, layer_arguments_t *given, lists_t *lists,
+                       unsigned uses) {
     int32_t good = given->rank;
     given->rank = rank_of_byte(next(record), good);
     for (int32_t i = 0; i < 16; i++) {
@@ -188,14 +189,14 @@ static void read_sizes(script *script, script_record *record, layer_arguments *g
     given->second = lists->second;
 }
 
-static void read_dims(script_record *record, layer_arguments *given, lists *lists) {
+static void read_dims(script_record_t *record, layer_arguments_t *given, lists_t *lists) {
     given->dim_count = rank_of_byte(next(record), given->dim_count);
     for (int32_t i = 0; i < 16; i++)
         lists->dims[i] = dim_of_byte(i < given->dim_count && i < 6 ? next(record) : 0, i < 2 ? i : i % 4);
     given->dims = lists->dims;
 }
 
-static void read_values(const script *script, script_record *record, layer_arguments *given, lists *lists) {
+static void read_values(const script_t *script, script_record_t *record, layer_arguments_t *given, lists_t *lists) {
     given->value_count = dim_of_byte(next(record), given->value_count);
     if (given->value_count > 16) given->value_count = 16;
     for (int32_t i = 0; i < 16; i++)
@@ -204,7 +205,7 @@ static void read_values(const script *script, script_record *record, layer_argum
     given->values = lists->values;
 }
 
-static void read_window(script *script, script_record *record, layer_arguments *given, lists *lists) {
+static void read_window(script_t *script, script_record_t *record, layer_arguments_t *given, lists_t *lists) {
     const int64_t **parts[5] = {&lists->whole.kernel, &lists->whole.stride, &lists->whole.padding,
                                 &lists->whole.dilation, &lists->whole.output_padding};
     lists->whole = *given->window;
@@ -223,17 +224,17 @@ static void read_window(script *script, script_record *record, layer_arguments *
     given->window = flags & 128 ? NULL : &lists->whole;
 }
 
-static void read_numbers(script *script, script_record *record, layer_arguments *given, unsigned uses) {
+static void read_numbers(script_t *script, script_record_t *record, layer_arguments_t *given, unsigned uses) {
     static const unsigned bits[3] = {USES_START, USES_END, USES_STEP};
     for (size_t i = 0; i < 3; i++)
         if (uses & bits[i]) given->numbers[i] = number_of_byte(script, next(record), given->numbers[i]);
     for (size_t i = 0; i < 2; i++) given->integers[i] = integer_of_byte(script, next(record), given->integers[i]);
 }
 
-static insitu_status call_layer(script *script, const layer_call *row, script_record *record) {
-    layer_arguments given = layer_call_good(row, script->first);
-    layer_results results = {{{0}, {0}}, {0}, false};
-    lists lists;
+static insitu_status call_layer(script_t *script, const layer_call_t *row, script_record_t *record) {
+    layer_arguments_t given = layer_call_good(row, script->first);
+    layer_results_t results = {{{0}, {0}}, {0}, false};
+    lists_t lists;
     unsigned uses = row->uses;
     memset(&lists, 0, sizeof(lists));
     for (size_t i = 0; row->operands[i]; i++)
@@ -271,14 +272,14 @@ static insitu_status call_layer(script *script, const layer_call *row, script_re
 /* ---- the rest ---- */
 
 /* Most bytes: a new one. */
-static const char *name_of_byte(script *script, uint8_t byte, char name[16]) {
+static const char *name_of_byte(script_t *script, uint8_t byte, char name[16]) {
     static const char *const odd[] = {"", "max", "a b", "\"q\"", "%", "true", "n.1", "f32", "X", "\n", "a1", "\xff"};
     if (byte >= 200) return odd[byte % COUNT_OF(odd)];
     snprintf(name, 16, "a%u", ++script->name_count);
     return name;
 }
 
-static insitu_status call_expression(script *script, script_record *record) {
+static insitu_status call_expression(script_t *script, script_record_t *record) {
     static const char *const pieces[] = {
         "n",    "k",     "a0",     "b0",   "0",      "1",       "2",    "3",
         " + ",  " - ",   "*",      " // ", " % ",    " / ",     " << ", " >> ",
@@ -304,7 +305,7 @@ static insitu_status call_expression(script *script, script_record *record) {
     return status;
 }
 
-static insitu_status call_symbol(script *script, script_record *record, bool is_number) {
+static insitu_status call_symbol(script_t *script, script_record_t *record, bool is_number) {
     static const insitu_dtype dtypes[] = {
         {INSITU_CODE_INT, 64, 1}, {INSITU_CODE_FLOAT, 64, 1}, {INSITU_CODE_BOOL, 8, 1}, {INSITU_CODE_INT, 32, 1}};
     char name[16];
@@ -323,7 +324,7 @@ static insitu_status call_symbol(script *script, script_record *record, bool is_
     return status;
 }
 
-static insitu_status call_tensor(script *script, script_record *record, enum other_call call) {
+static insitu_status call_tensor(script_t *script, script_record_t *record, enum other_call call) {
     static const uint8_t bytes[256] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0x80, 0x3f};
     char name[16];
     insitu_number sizes[16];
@@ -355,7 +356,7 @@ static insitu_status call_tensor(script *script, script_record *record, enum oth
     return status;
 }
 
-static insitu_status call_end(script *script, script_record *record, enum other_call call) {
+static insitu_status call_end(script_t *script, script_record_t *record, enum other_call call) {
     char name[16];
     const insitu_value newest = script->values[script->value_count - 1];
     insitu_value a = value_of_byte(script, next(record), newest);
@@ -376,7 +377,7 @@ static insitu_status call_end(script *script, script_record *record, enum other_
     return status;
 }
 
-insitu_status script_call(script *script, script_record *record) {
+insitu_status script_call(script_t *script, script_record_t *record) {
     uint8_t which = (uint8_t)(next(record) % (LAYER_CALL_COUNT + OTHER_CALLS));
     if (which < LAYER_CALL_COUNT) return call_layer(script, &LAYER_CALLS[which], record);
     enum other_call call = (enum other_call)(which - LAYER_CALL_COUNT);
@@ -386,7 +387,7 @@ insitu_status script_call(script *script, script_record *record) {
     return call_end(script, record, call);
 }
 
-void script_begin(script *script, uint8_t options) {
+void script_begin(script_t *script, uint8_t options) {
     insitu_number n;
     fuzz_expect(insitu_network_create(&script->network, script->diag) == INSITU_OK, "no network");
     fuzz_expect(insitu_network_add_symbol(script->network, "n", options & 8 ? 4 : 0, options & 16 ? 4 : 9, &n,
@@ -394,7 +395,7 @@ void script_begin(script *script, uint8_t options) {
                 "no symbol");
     keep_number(script, n);
     for (size_t i = 0; i < LETTER_TYPE_COUNT; i++) {
-        const letter_type *type = &LETTER_TYPES[i];
+        const letter_type_t *type = &LETTER_TYPES[i];
         char name[2] = {type->letter, '\0'};
         insitu_number sizes[4];
         for (int32_t d = 0; d < type->rank; d++) sizes[d] = insitu_int(type->sizes[d]);
@@ -411,7 +412,7 @@ void script_begin(script *script, uint8_t options) {
     script->has_symbols = options & 32;
 }
 
-void script_finish(script *script) {
+void script_finish(script_t *script) {
     insitu_value copy;
     fuzz_expect(insitu_network_add_copy(script->network, script->first[0], &copy, script->diag) == INSITU_OK,
                 "nothing can be added any more: %s", script->diag->message);

@@ -10,7 +10,7 @@ enum { SCRIPT_RECORD = 16, SCRIPT_CALLS = 40, SCRIPT_VALUES = 128, SCRIPT_INPUTS
 typedef struct script_record {
     const uint8_t *bytes;
     size_t size, at;
-} script_record;
+} script_record_t;
 
 typedef struct script {
     insitu_network *network;
@@ -20,13 +20,13 @@ typedef struct script {
     insitu_number numbers[SCRIPT_VALUES];
     uint32_t value_count, number_count, input_count, output_count, name_count;
     bool has_symbols; /* what is found in the run's numbers can't be known before */
-} script;
+} script_t;
 
 /* A network with inputs of every type that the table of layers takes; some of them are states, as options say. */
-void script_begin(script *script, uint8_t options);
+void script_begin(script_t *script, uint8_t options);
 /* One call, which may fail. */
-insitu_status script_call(script *script, script_record *record);
+insitu_status script_call(script_t *script, script_record_t *record);
 /* The network is still of use: a layer is added. The last value is an output, if nothing is. */
-void script_finish(script *script);
+void script_finish(script_t *script);
 
 #endif

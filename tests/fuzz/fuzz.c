@@ -55,7 +55,7 @@ static void count_free(void *user, void *data) {
 }
 
 void fuzz_begin(size_t size) {
-    static const memory_hooks hooks = {.alloc = count_alloc, .free = count_free};
+    static const memory_hooks_t hooks = {.alloc = count_alloc, .free = count_free};
     memory_set_hooks(&hooks);
     memory.live = 0;
     memory.limit = MEMORY_FIXED + MEMORY_FACTOR * size;

@@ -18,7 +18,7 @@ typedef struct places {
 } places;
 
 static void add_place(places *places, json_t *parent, const char *key, size_t index, json_t *value) {
-    if (places->count < MAX_PLACES) places->items[places->count++] = (place){parent, value, key, index};
+    if (places->count < MAX_PLACES) places->items[places->count++] = (place_t){parent, value, key, index};
 }
 
 /* The places are added level by level. */

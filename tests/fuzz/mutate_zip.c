@@ -21,7 +21,7 @@ static uint32_t get(const uint8_t *data, size_t bytes) {
 
 /* The records of a file that is in order, by its directory; no zip64, no comment. */
 static bool read_records(const uint8_t *data, size_t size, record_table *table) {
-    table->zip = (zip_writer){.packed = true};
+    table->zip = (zip_writer_t){.packed = true};
     const uint8_t *end = size >= 22 ? data + size - 22 : NULL;
     if (!end || memcmp(end, "PK\5\6", 4) != 0) return false;
     uint32_t count = get(end + 10, 2);

@@ -11,9 +11,9 @@ char *fuzz_text(const uint8_t *data, size_t size) {
     return copy;
 }
 
-void fuzz_plan_text(const plan *made, insitu_diag *diag) {
-    text first, second;
-    plan *again;
+void fuzz_plan_text(const plan_t *made, insitu_diag *diag) {
+    text_t first, second;
+    plan_t *again;
     text_init(&first);
     text_init(&second);
     plan_print(made, &first);
@@ -28,17 +28,17 @@ void fuzz_plan_text(const plan *made, insitu_diag *diag) {
     text_release(&second);
 }
 
-static void build(network *network, const plan_options *options, insitu_diag *diag) {
-    plan *plan;
+static void build(network_t *network, const plan_options_t *options, insitu_diag *diag) {
+    plan_t *plan;
     if (!fuzz_is_ok(plan_build(network, options, &plan, diag), diag)) return;
     fuzz_expect(plan_verify(plan, diag) == INSITU_OK, "the plan is wrong: %s", diag->message);
     fuzz_plan_text(plan, diag);
     plan_destroy(plan);
 }
 
-void fuzz_plan(network *network, insitu_diag *diag) {
+void fuzz_plan(network_t *network, insitu_diag *diag) {
     if (!fuzz_is_ok(network_normalise(network, diag), diag)) return;
     fuzz_expect(network_verify(network, diag) == INSITU_OK, "the network is wrong: %s", diag->message);
-    build(network, &(plan_options){0}, diag);
-    build(network, &(plan_options){.no_inplace = true}, diag);
+    build(network, &(plan_options_t){0}, diag);
+    build(network, &(plan_options_t){.no_inplace = true}, diag);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static size_t run_file(const char *path) {
-    file_map *map;
+    file_map_t *map;
     if (file_map_open(path, &map, NULL) != INSITU_OK) {
         fprintf(stderr, "can't read %s\n", path);
         exit(1);

@@ -8,10 +8,10 @@
 enum { MAX_INPUTS = 16, LARGEST_TENSOR = 1 << 14, MEMORY = 8 << 20, MAX_STEPS = 512 };
 
 /* Elements with every symbol at the smallest value that it has; a number that can't be known counts as too many. */
-static bool is_small(const plan *plan, const shape *shape, const sym_value *values, const bool *bound) {
+static bool is_small(const plan_t *plan, const shape_t *shape, const sym_value_t *values, const bool *bound) {
     int64_t count = 1;
     for (uint32_t i = 0; i < shape->rank; i++) {
-        sym_value size = {0};
+        sym_value_t size = {0};
         uint32_t missing;
         if (!sym_evaluate(&plan->symbols, shape->sizes[i], values, bound, &size, &missing)) return false;
         if (!checked_mul(count, size.i, &count) || count > LARGEST_TENSOR) return false;
@@ -19,10 +19,10 @@ static bool is_small(const plan *plan, const shape *shape, const sym_value *valu
     return true;
 }
 
-static bool steps_are_small(const plan *plan, const sym_value *values, const bool *bound) {
+static bool steps_are_small(const plan_t *plan, const sym_value_t *values, const bool *bound) {
     if (plan->step_count > MAX_STEPS) return false;
     for (uint32_t s = 0; s < plan->step_count; s++) {
-        const plan_step *step = &plan->steps[s];
+        const plan_step_t *step = &plan->steps[s];
         for (uint32_t i = 0; i < step->operand_count; i++)
             if (!is_small(plan, &step->operands[i].type.shape, values, bound)) return false;
         for (uint32_t i = 0; i < step->result_count; i++)
@@ -31,12 +31,12 @@ static bool steps_are_small(const plan *plan, const sym_value *values, const boo
     return true;
 }
 
-static bool is_quick(const plan *plan) {
+static bool is_quick(const plan_t *plan) {
     uint32_t count = plan->symbols.symbol_count;
-    sym_value *values = calloc(count + 1, sizeof(*values));
+    sym_value_t *values = calloc(count + 1, sizeof(*values));
     bool *bound = calloc(count + 1, sizeof(*bound));
     for (uint32_t i = 0; i < count; i++) {
-        const symbol *symbol = &plan->symbols.symbols[i];
+        const symbol_t *symbol = &plan->symbols.symbols[i];
         values[i].kind = symbol->kind;
         bound[i] = true;
         if (symbol->kind == SYM_KIND_INT && symbol->min > 0) values[i].i = symbol->min;

@@ -19,11 +19,11 @@ static bool is_refusal(insitu_status status) {
     return status == INSITU_ARG || status == INSITU_SHAPE || status == INSITU_UNSUPPORTED || status == INSITU_FORMAT;
 }
 
-static void make_calls(script *script, const uint8_t *data, size_t size) {
+static void make_calls(script_t *script, const uint8_t *data, size_t size) {
     char *before = print(script->network, script->diag);
     for (int call = 0; call < SCRIPT_CALLS && size; call++) {
         size_t length = size < SCRIPT_RECORD ? size : SCRIPT_RECORD;
-        script_record record = {.bytes = data, .size = length};
+        script_record_t record = {.bytes = data, .size = length};
         insitu_status status = script_call(script, &record);
         bool is_ok = fuzz_is_ok(status, script->diag);
         fuzz_expect(is_ok || is_refusal(status), "a call fails with %s '%s'", insitu_status_name(status),
@@ -43,7 +43,7 @@ static void make_calls(script *script, const uint8_t *data, size_t size) {
 }
 
 /* The network as text and back, with the same records. */
-static insitu_network *read_back(script *script) {
+static insitu_network *read_back(script_t *script) {
     insitu_network *again;
     char *first = print(script->network, script->diag);
     fuzz_expect(insitu_network_parse(first, &again, script->diag) == INSITU_OK, "%s, in what was printed:\n%s",
@@ -62,12 +62,12 @@ static insitu_network *read_back(script *script) {
 }
 
 /* What a network of known sizes may still fail with: what its inputs hold, and what no kernel computes. */
-static void check_run(const script *script, insitu_status status) {
+static void check_run(const script_t *script, insitu_status status) {
     bool is_deferred = status == INSITU_SHAPE || status == INSITU_FORMAT || status == INSITU_ARG;
     fuzz_expect(script->has_symbols || !is_deferred, "a run fails with %s", insitu_status_name(status));
 }
 
-static void compile_and_run(const script *script, const insitu_network *network, bool no_inplace) {
+static void compile_and_run(const script_t *script, const insitu_network *network, bool no_inplace) {
     const insitu_compile_options options = {.struct_size = sizeof(options), .no_inplace = no_inplace};
     insitu_engine *engine;
     insitu_status status = insitu_network_compile(network, &options, &engine, script->diag);
@@ -85,7 +85,7 @@ static void compile_and_run(const script *script, const insitu_network *network,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     insitu_diag diag;
-    script script = {.diag = &diag};
+    script_t script = {.diag = &diag};
     uint8_t options = size ? data[0] : 0;
     insitu_diag_init(&diag);
     fuzz_begin(size);

@@ -23,9 +23,9 @@ static void load(const uint8_t *data, size_t size) {
 
 /* Writes the right hash where the file states one. */
 static bool state_hash(uint8_t *data, size_t size) {
-    const file_map map = {.data = data, .size = size};
-    safetensors file;
-    arena arena;
+    const file_map_t map = {.data = data, .size = size};
+    safetensors_t file;
+    arena_t arena;
     arena_init(&arena);
     size_t digits_at;
     bool has_hash = false;

@@ -8,13 +8,13 @@
 
 enum { MAX_SYMBOLS = 64, TRIALS = 8 };
 
-static void check_round_trip(sym_pool *pool, sym parsed, insitu_diag *diag) {
-    text printed;
+static void check_round_trip(sym_pool_t *pool, sym_t parsed, insitu_diag *diag) {
+    text_t printed;
     text_init(&printed);
     sym_print(pool, parsed, &printed);
     fuzz_expect(text_status(&printed, diag) == INSITU_OK, "%s", "not printed");
     const char *cursor = printed.data;
-    sym again;
+    sym_t again;
     insitu_status status = sym_parse(pool, &cursor, &again, diag);
     if (status == INSITU_OK || !pool->failed) {
         fuzz_expect(status == INSITU_OK && *cursor == 0, "'%s', which was printed, is not parsed: %s", printed.data,
@@ -24,25 +24,25 @@ static void check_round_trip(sym_pool *pool, sym parsed, insitu_diag *diag) {
     text_release(&printed);
 }
 
-static int64_t choose(const symbol *symbol, uint32_t trial) {
+static int64_t choose(const symbol_t *symbol, uint32_t trial) {
     static const int64_t choices[TRIALS] = {0, 1, 2, 3, -1, 64, INT64_MAX, INT64_MIN};
     if (choices[trial] < symbol->min) return symbol->min;
     return choices[trial] > symbol->max ? symbol->max : choices[trial];
 }
 
-static void check_values(sym_pool *pool, sym parsed) {
+static void check_values(sym_pool_t *pool, sym_t parsed) {
     if (pool->failed || pool->symbol_count > MAX_SYMBOLS) return;
     int64_t least, greatest;
     bool is_number = sym_kind_of(pool, parsed) != SYM_KIND_FLOAT;
-    truth truth = sym_truth(pool, parsed);
+    truth_t truth = sym_truth(pool, parsed);
     sym_range(pool, parsed, &least, &greatest);
     for (uint32_t trial = 0; trial < TRIALS; trial++) {
-        sym_value values[MAX_SYMBOLS], value = {0};
+        sym_value_t values[MAX_SYMBOLS], value = {0};
         bool bound[MAX_SYMBOLS];
         uint32_t missing;
         for (uint32_t i = 0; i < pool->symbol_count; i++) {
             bound[i] = true;
-            values[i] = (sym_value){.kind = pool->symbols[i].kind, .f = (double)trial - 2.5};
+            values[i] = (sym_value_t){.kind = pool->symbols[i].kind, .f = (double)trial - 2.5};
             if (values[i].kind == SYM_KIND_INT) values[i].i = choose(&pool->symbols[i], (trial + i) % TRIALS);
             if (values[i].kind == SYM_KIND_BOOL) values[i].i = (trial + i) % 2;
         }
@@ -57,7 +57,7 @@ static void check_values(sym_pool *pool, sym parsed) {
 }
 
 /* Symbols with ranges, of which expressions may make use; others are made as they are met. */
-static void add_symbols(sym_pool *pool) {
+static void add_symbols(sym_pool_t *pool) {
     sym_add_symbol(pool, "s0", SYM_KIND_INT, 2, 64);
     sym_add_symbol(pool, "s77", SYM_KIND_INT, 0, INT64_MAX);
     sym_add_symbol(pool, "u0", SYM_KIND_INT, -5, 5);
@@ -66,8 +66,8 @@ static void add_symbols(sym_pool *pool) {
 }
 
 static void parse(const char *source, bool is_srepr, insitu_diag *diag) {
-    sym_pool pool;
-    sym parsed;
+    sym_pool_t pool;
+    sym_t parsed;
     const char *cursor = source;
     fuzz_expect(sym_pool_init(&pool) == INSITU_OK, "no pool");
     add_symbols(&pool);

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-static void check_round_trip(const graph *parsed, insitu_diag *diag) {
-    text first, second;
-    graph *again;
+static void check_round_trip(const graph_t *parsed, insitu_diag *diag) {
+    text_t first, second;
+    graph_t *again;
     text_init(&first);
     text_init(&second);
     fuzz_expect(graph_print(parsed, &first, diag) == INSITU_OK, "not printed: %s", diag->message);
@@ -23,8 +23,8 @@ static void check_round_trip(const graph *parsed, insitu_diag *diag) {
     text_release(&second);
 }
 
-static void compile(graph *graph, insitu_diag *diag) {
-    network *network;
+static void compile(graph_t *graph, insitu_diag *diag) {
+    network_t *network;
     if (!fuzz_is_ok(passes_run(graph, diag), diag)) return;
     if (!fuzz_is_ok(network_convert(graph, false, &network, diag), diag)) return;
     fuzz_plan(network, diag);
@@ -33,7 +33,7 @@ static void compile(graph *graph, insitu_diag *diag) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     insitu_diag diag;
-    graph *graph;
+    graph_t *graph;
     insitu_diag_init(&diag);
     char *source = fuzz_text(data, size);
     fuzz_begin(size);

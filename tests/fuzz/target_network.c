@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-static void check_round_trip(const network *parsed, insitu_diag *diag) {
-    text first, second;
-    network *again;
+static void check_round_trip(const network_t *parsed, insitu_diag *diag) {
+    text_t first, second;
+    network_t *again;
     text_init(&first);
     text_init(&second);
     fuzz_expect(network_print(parsed, &first, diag) == INSITU_OK, "not printed: %s", diag->message);
@@ -22,7 +22,7 @@ static void check_round_trip(const network *parsed, insitu_diag *diag) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     insitu_diag diag;
-    network *network;
+    network_t *network;
     insitu_diag_init(&diag);
     char *source = fuzz_text(data, size);
     fuzz_begin(size);

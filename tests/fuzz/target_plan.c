@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     insitu_diag diag;
-    plan *plan;
+    plan_t *plan;
     insitu_diag_init(&diag);
     char *source = fuzz_text(data, size);
     fuzz_begin(size);

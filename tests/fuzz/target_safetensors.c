@@ -36,14 +36,14 @@ static insitu_engine *make_engine(void) {
     static const float kept[4] = {1, 2, 3, 4};
     insitu_diag diag;
     insitu_diag_init(&diag);
-    network *network;
-    plan *plan = NULL;
+    network_t *network;
+    plan_t *plan = NULL;
     insitu_engine *engine = NULL;
     insitu_status status = network_parse(program, &network, &diag);
     fuzz_expect(status == INSITU_OK, "the small engine: %s", diag.message);
     network->records[0].data = (const uint8_t *)kept;
     status = network_verify(network, &diag);
-    if (status == INSITU_OK) status = plan_build(network, &(plan_options){0}, &plan, &diag);
+    if (status == INSITU_OK) status = plan_build(network, &(plan_options_t){0}, &plan, &diag);
     if (status == INSITU_OK) status = engine_create(plan, device_cpu(), NULL, 0, &engine, &diag);
     fuzz_expect(status == INSITU_OK, "the small engine: %s", diag.message);
     network_destroy(network);
@@ -51,16 +51,16 @@ static insitu_engine *make_engine(void) {
 }
 
 static void read_header(const uint8_t *data, size_t size) {
-    const file_map map = {.data = data, .size = size};
+    const file_map_t map = {.data = data, .size = size};
     insitu_diag diag;
-    arena arena;
-    safetensors file;
+    arena_t arena;
+    safetensors_t file;
     insitu_diag_init(&diag);
     fuzz_begin(size);
     arena_init(&arena);
     if (fuzz_is_ok(safetensors_read(&map, "file", &arena, &file, &diag), &diag)) {
         for (uint32_t i = 0; i < file.count; i++) {
-            const safetensor *tensor = &file.tensors[i];
+            const safetensor_t *tensor = &file.tensors[i];
             fuzz_expect(tensor->data >= data && tensor->size <= size - (size_t)(tensor->data - data), "'%s' is outside",
                         tensor->name);
         }

@@ -8,7 +8,7 @@ enum { MAX_VISITED = 1 << 14, MAX_DEPTH = 64 };
 
 static uint32_t visited;
 
-static void visit_tensor(const pickled_tensor *tensor) {
+static void visit_tensor(const pickled_tensor_t *tensor) {
     fuzz_expect(tensor->sizes->count == tensor->strides->count && tensor->sizes->count <= MAX_RANK, "rank");
     for (uint32_t i = 0; i < tensor->sizes->count; i++)
         fuzz_expect(tensor->sizes->items[i]->kind == PICKLED_INT && tensor->strides->items[i]->number >= 0, "sizes");
@@ -17,7 +17,7 @@ static void visit_tensor(const pickled_tensor *tensor) {
 }
 
 /* Values may be shared, or hold themselves. */
-static void visit(const pickled *value, uint32_t depth) {
+static void visit(const pickled_t *value, uint32_t depth) {
     if (depth > MAX_DEPTH || visited++ > MAX_VISITED) return;
     fuzz_expect(pickled_kind_name(value->kind)[0] != 0, "kind");
     if (value->kind == PICKLED_TEXT) fuzz_expect(value->text[value->size] == 0, "text");
@@ -28,9 +28,9 @@ static void visit(const pickled *value, uint32_t depth) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    arena arena;
+    arena_t arena;
     insitu_diag diag;
-    const pickled *value;
+    const pickled_t *value;
     insitu_diag_init(&diag);
     fuzz_begin(size);
     arena_init(&arena);

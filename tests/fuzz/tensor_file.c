@@ -9,7 +9,7 @@ int report_error(const char *format, ...) {
 }
 
 void tensor_file_read(const char *path) {
-    tensor_list tensors;
+    tensor_list_t tensors;
     if (tensors_read(path, path, &tensors) != DONE) return;
     unsigned sum = 0;
     for (size_t i = 0; i < tensors.count; i++) {

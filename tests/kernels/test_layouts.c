@@ -7,11 +7,11 @@
 enum { DENSE, APART, TURNED, LAYOUTS, MOST = 1024 };
 
 /* An operand in memory of that layout: elements two apart along the last dimension, or dimensions in reverse order. */
-static bound_operand laid_out(steps *steps, storage_kind kind, dtype type, uint32_t rank, const int64_t *sizes,
-                              int32_t layout) {
+static bound_operand_t laid_out(steps_t *steps, storage_kind_t kind, dtype_t type, uint32_t rank, const int64_t *sizes,
+                                int32_t layout) {
     int64_t count = 2;
     for (uint32_t i = 0; i < rank; i++) count *= sizes[i];
-    bound_operand operand = steps_tensor(steps, kind, type, 1, &count);
+    bound_operand_t operand = steps_tensor(steps, kind, type, 1, &count);
     operand.rank = rank;
     int64_t stride = layout == APART ? 2 : 1;
     for (uint32_t k = 0; k < rank; k++) {
@@ -23,15 +23,15 @@ static bound_operand laid_out(steps *steps, storage_kind kind, dtype type, uint3
     return operand;
 }
 
-static char *element(steps *steps, const bound_operand *operand, int64_t position) {
+static char *element(steps_t *steps, const bound_operand_t *operand, int64_t position) {
     int64_t at = 0;
     for (uint32_t i = operand->rank; i-- > 0; position /= operand->sizes[i])
         at += position % operand->sizes[i] * operand->strides[i];
     return (char *)steps_data(steps, operand) + at * (int64_t)dtype_size(operand->dtype);
 }
 
-static bound_operand numbers(steps *steps, dtype type, uint32_t rank, const int64_t *sizes, int32_t layout) {
-    bound_operand operand = laid_out(steps, STORAGE_INPUT, type, rank, sizes, layout);
+static bound_operand_t numbers(steps_t *steps, dtype_t type, uint32_t rank, const int64_t *sizes, int32_t layout) {
+    bound_operand_t operand = laid_out(steps, STORAGE_INPUT, type, rank, sizes, layout);
     uint32_t seed = 7 + rank;
     for (int64_t i = 0; i < operand_numel(&operand); i++) {
         seed = seed * 1664525 + 1013904223;
@@ -41,20 +41,20 @@ static bound_operand numbers(steps *steps, dtype type, uint32_t rank, const int6
 }
 
 typedef struct layout_case {
-    layer_kind layer;
-    op_kind op; /* OP_COUNT: none */
-    dtype type;
+    layer_kind_t layer;
+    op_kind_t op; /* OP_COUNT: none */
+    dtype_t type;
     uint32_t operands;
     int64_t axes; /* of a reduction, as bits */
-} layout_case;
+} layout_case_t;
 
-static void set_attributes(steps *steps, bound_step *step, const layout_case *test) {
+static void set_attributes(steps_t *steps, bound_step_t *step, const layout_case_t *test) {
     int64_t axes[3];
     uint32_t count = 0;
     for (int64_t i = 0; i < 3; i++)
         if (test->axes >> i & 1) axes[count++] = i;
     const struct {
-        attr_id id;
+        attr_id_t id;
         int64_t value;
     } ints[] = {{ATTR_KEEPDIM, 1}, {ATTR_DIM, 2}, {ATTR_COUNT, 1},
                 {ATTR_CAUSAL, 0},  {ATTR_LOG, 0}, {ATTR_CORRECTION, 1}};
@@ -67,7 +67,7 @@ static void set_attributes(steps *steps, bound_step *step, const layout_case *te
 }
 
 /* Sizes of operand i, and of the result (i 4). */
-static uint32_t sizes_of(const layout_case *test, uint32_t i, int64_t out[4]) {
+static uint32_t sizes_of(const layout_case_t *test, uint32_t i, int64_t out[4]) {
     static const int64_t products[][4] = {{2, 3, 37}, {2, 37, 21}, {21}, {0}, {2, 3, 21}};
     static const int64_t attention[][4] = {{1, 4, 3, 18}, {1, 2, 70, 18}, {1, 2, 70, 21}, {1, 4, 3, 70}, {1, 4, 3, 21}};
     static const int64_t rows[4] = {3, 5, 37, 0};
@@ -85,18 +85,18 @@ static uint32_t sizes_of(const layout_case *test, uint32_t i, int64_t out[4]) {
 }
 
 /* layouts[i] of operand i; layouts[4] of the result */
-static int64_t run_case(const layout_case *test, const int32_t layouts[5], float out[MOST]) {
-    steps steps;
+static int64_t run_case(const layout_case_t *test, const int32_t layouts[5], float out[MOST]) {
+    steps_t steps;
     steps_init(&steps);
-    bound_operand operands[4];
+    bound_operand_t operands[4];
     int64_t sizes[4];
     for (uint32_t i = 0; i < test->operands; i++) {
         uint32_t rank = sizes_of(test, i, sizes);
         operands[i] = numbers(&steps, test->type, rank, sizes, layouts[i]);
     }
     uint32_t rank = sizes_of(test, 4, sizes);
-    bound_operand r = laid_out(&steps, STORAGE_OUTPUT, test->type, rank, sizes, layouts[4]);
-    bound_step *step = steps_add(&steps, test->layer, &r, 1, operands, test->operands);
+    bound_operand_t r = laid_out(&steps, STORAGE_OUTPUT, test->type, rank, sizes, layouts[4]);
+    bound_step_t *step = steps_add(&steps, test->layer, &r, 1, operands, test->operands);
     set_attributes(&steps, step, test);
     assert_int_equal(steps_prepare(&steps, 2, NULL), INSITU_OK);
     assert_int_equal(steps_run(&steps, NULL), INSITU_OK);
@@ -108,7 +108,7 @@ static int64_t run_case(const layout_case *test, const int32_t layouts[5], float
     return count;
 }
 
-static void check_case(const layout_case *test) {
+static void check_case(const layout_case_t *test) {
     float expected[MOST], found[MOST];
     int32_t layouts[5] = {DENSE, DENSE, DENSE, DENSE, DENSE};
     int64_t count = run_case(test, layouts, expected);
@@ -130,15 +130,15 @@ static void check_case(const layout_case *test) {
     }
 }
 
-static const dtype types[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16};
+static const dtype_t types[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16};
 
 static void test_unary(void **unused) {
     (void)unused;
     for (uint32_t k = 0; k < COUNT_OF(types); k++) {
         for (uint32_t op = 0; op < OP_COUNT; op++) {
-            layout_case test = {LAYER_UNARY, (op_kind)op, types[k], 1, 0};
+            layout_case_t test = {LAYER_UNARY, (op_kind_t)op, types[k], 1, 0};
             bool gives_bool = op == OP_LOGICAL_NOT || op == OP_ISNAN || op == OP_ISINF || op == OP_ISFINITE;
-            if (op_group_of((op_kind)op) == OPS_UNARY && !gives_bool && op != OP_BITWISE_NOT) check_case(&test);
+            if (op_group_of((op_kind_t)op) == OPS_UNARY && !gives_bool && op != OP_BITWISE_NOT) check_case(&test);
         }
     }
 }
@@ -146,29 +146,29 @@ static void test_unary(void **unused) {
 static void test_rows(void **unused) {
     (void)unused;
     for (uint32_t k = 0; k < COUNT_OF(types); k++) {
-        check_case(&(layout_case){LAYER_SOFTMAX, OP_COUNT, types[k], 1, 0});
-        check_case(&(layout_case){LAYER_LAYER_NORM, OP_COUNT, types[k], 3, 0});
-        check_case(&(layout_case){LAYER_LAYER_NORM, OP_COUNT, types[k], 1, 0});
-        check_case(&(layout_case){LAYER_RMS_NORM, OP_COUNT, types[k], 2, 0});
+        check_case(&(layout_case_t){LAYER_SOFTMAX, OP_COUNT, types[k], 1, 0});
+        check_case(&(layout_case_t){LAYER_LAYER_NORM, OP_COUNT, types[k], 3, 0});
+        check_case(&(layout_case_t){LAYER_LAYER_NORM, OP_COUNT, types[k], 1, 0});
+        check_case(&(layout_case_t){LAYER_RMS_NORM, OP_COUNT, types[k], 2, 0});
     }
 }
 
 static void test_reductions(void **unused) {
     (void)unused;
-    static const op_kind ops[] = {OP_SUM, OP_MEAN, OP_PROD, OP_VAR, OP_AMAX};
+    static const op_kind_t ops[] = {OP_SUM, OP_MEAN, OP_PROD, OP_VAR, OP_AMAX};
     for (uint32_t k = 0; k < COUNT_OF(types); k++)
         for (uint32_t i = 0; i < COUNT_OF(ops); i++)
             for (int64_t axes = 1; axes < 8; axes++)
-                check_case(&(layout_case){LAYER_REDUCE, ops[i], types[k], 1, axes});
+                check_case(&(layout_case_t){LAYER_REDUCE, ops[i], types[k], 1, axes});
 }
 
 static void test_products(void **unused) {
     (void)unused;
     for (uint32_t k = 0; k < COUNT_OF(types); k++) {
-        check_case(&(layout_case){LAYER_MATMUL, OP_COUNT, types[k], 2, 0});
-        check_case(&(layout_case){LAYER_MATMUL, OP_COUNT, types[k], 3, 0});
-        check_case(&(layout_case){LAYER_ATTENTION, OP_COUNT, types[k], 3, 0});
-        check_case(&(layout_case){LAYER_ATTENTION, OP_COUNT, types[k], 4, 0});
+        check_case(&(layout_case_t){LAYER_MATMUL, OP_COUNT, types[k], 2, 0});
+        check_case(&(layout_case_t){LAYER_MATMUL, OP_COUNT, types[k], 3, 0});
+        check_case(&(layout_case_t){LAYER_ATTENTION, OP_COUNT, types[k], 3, 0});
+        check_case(&(layout_case_t){LAYER_ATTENTION, OP_COUNT, types[k], 4, 0});
     }
 }
 

@@ -11,7 +11,7 @@ static uint32_t below(uint32_t limit) {
 }
 
 /* Sizes and strides of a box whose elements lie apart; returns the elements from the first to the last. */
-static int64_t random_box(bound_operand *box) {
+static int64_t random_box(bound_operand_t *box) {
     uint32_t order[4] = {0, 1, 2, 3};
     int64_t extent = 1;
     box->rank = below(5);
@@ -28,10 +28,10 @@ static int64_t random_box(bound_operand *box) {
     return extent;
 }
 
-static void one_case(dtype type, uint32_t threads) {
-    steps steps;
+static void one_case(dtype_t type, uint32_t threads) {
+    steps_t steps;
     steps_init(&steps);
-    bound_operand space = steps_tensor(&steps, STORAGE_STATE, type, 1, SIZES(SPACE)), from = space;
+    bound_operand_t space = steps_tensor(&steps, STORAGE_STATE, type, 1, SIZES(SPACE)), from = space;
     size_t size = dtype_size(type), bytes = SPACE * size;
     unsigned char *data = steps_data(&steps, &space), *old = memory_alloc(bytes), *expected = memory_alloc(bytes);
     assert_true(old && expected);
@@ -40,7 +40,7 @@ static void one_case(dtype type, uint32_t threads) {
     memcpy(expected, data, bytes);
     int64_t extent = random_box(&from), way = (int64_t)below(41) - 20;
     assert_true(extent + 40 < SPACE);
-    bound_operand to = from;
+    bound_operand_t to = from;
     int64_t first = 20 + below((uint32_t)(SPACE - extent - 40));
     from.offset = first * (int64_t)size;
     to.offset = (first + way) * (int64_t)size;
@@ -49,7 +49,7 @@ static void one_case(dtype type, uint32_t threads) {
         for (uint32_t d = from.rank; d-- > 0; rest /= from.sizes[d]) at += rest % from.sizes[d] * from.strides[d];
         memcpy(expected + (size_t)(at + way) * size, old + (size_t)at * size, size);
     }
-    const bound_step *step = steps_add(&steps, LAYER_COPY, &to, 1, &from, 1);
+    const bound_step_t *step = steps_add(&steps, LAYER_COPY, &to, 1, &from, 1);
     assert_true(step_run_row(&steps, step, step_reference(step), threads));
     assert_memory_equal(data, expected, bytes);
     steps_assert_guards(&steps);
@@ -60,7 +60,7 @@ static void one_case(dtype type, uint32_t threads) {
 
 static void test_overlapping_places(void **unused) {
     (void)unused;
-    static const dtype types[] = {DTYPE_BOOL, DTYPE_BF16, DTYPE_F32, DTYPE_I64};
+    static const dtype_t types[] = {DTYPE_BOOL, DTYPE_BF16, DTYPE_F32, DTYPE_I64};
     for (uint32_t i = 0; i < CASES; i++) one_case(types[i % COUNT_OF(types)], 1 + i / 4 % 4);
 }
 

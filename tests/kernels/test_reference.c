@@ -3,12 +3,12 @@
 
 #include <math.h>
 
-static void unary_values(dtype type, op_kind op, int64_t count, const double *values, const double *expected) {
-    steps steps;
+static void unary_values(dtype_t type, op_kind_t op, int64_t count, const double *values, const double *expected) {
+    steps_t steps;
     steps_init(&steps);
     bool test = op == OP_ISNAN || op == OP_ISINF || op == OP_ISFINITE || op == OP_LOGICAL_NOT;
-    bound_operand x = steps_values(&steps, STORAGE_INPUT, type, 1, &count, values);
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, test ? DTYPE_BOOL : type, 1, &count);
+    bound_operand_t x = steps_values(&steps, STORAGE_INPUT, type, 1, &count, values);
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, test ? DTYPE_BOOL : type, 1, &count);
     step_op(steps_add(&steps, LAYER_UNARY, &r, 1, &x, 1), op);
     steps_run_reference(&steps);
     steps_assert_values(&steps, &r, expected, count, 1e-6);
@@ -19,7 +19,7 @@ static void test_unary(void **unused) {
     (void)unused;
     const double x[] = {-2.5, -0.5, 0, 1.5, NAN, INFINITY};
     for (int32_t i = 0; i < 2; i++) {
-        dtype type = i ? DTYPE_F64 : DTYPE_F32;
+        dtype_t type = i ? DTYPE_F64 : DTYPE_F32;
         unary_values(type, OP_EXP, 6, x, VALUES(0.0820849986, 0.6065306597, 1, 4.4816890703, NAN, INFINITY));
         unary_values(type, OP_ERF, 6, x, VALUES(-0.9995930480, -0.5204998778, 0, 0.9661051465, NAN, 1));
         unary_values(type, OP_RSQRT, 6, x, VALUES(NAN, NAN, INFINITY, 0.8164965809, NAN, 0));
@@ -46,14 +46,14 @@ static void test_unary(void **unused) {
     unary_values(DTYPE_BF16, OP_EXP, 1, VALUES(1), VALUES(2.71875));
 }
 
-static void binary_values(dtype type, op_kind op, int64_t count, const double *a, const double *b,
+static void binary_values(dtype_t type, op_kind_t op, int64_t count, const double *a, const double *b,
                           const double *expected) {
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
-    dtype to = op_group_of(op) == OPS_COMPARE ? DTYPE_BOOL : type;
-    bound_operand operands[2] = {steps_values(&steps, STORAGE_INPUT, type, 1, &count, a),
-                                 steps_values(&steps, STORAGE_INPUT, type, 1, &count, b)};
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, to, 1, &count);
+    dtype_t to = op_group_of(op) == OPS_COMPARE ? DTYPE_BOOL : type;
+    bound_operand_t operands[2] = {steps_values(&steps, STORAGE_INPUT, type, 1, &count, a),
+                                   steps_values(&steps, STORAGE_INPUT, type, 1, &count, b)};
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, to, 1, &count);
     step_op(steps_add(&steps, LAYER_BINARY, &r, 1, operands, 2), op);
     steps_run_reference(&steps);
     steps_assert_values(&steps, &r, expected, count, 1e-6);
@@ -104,13 +104,13 @@ static void test_binary_rounding(void **unused) {
     binary_values(DTYPE_F16, OP_DIV_TRUNC, 2, VALUES(17.390625, 21.09375), VALUES(0.1, 0.1), VALUES(174, 211));
     /* Of equal zeros. */
     binary_values(DTYPE_F32, OP_DIV, 2, VALUES(1, 1), VALUES(0, -0.), VALUES(INFINITY, -INFINITY));
-    const op_kind ops[] = {OP_MAXIMUM, OP_MINIMUM, OP_FMAX, OP_FMIN};
+    const op_kind_t ops[] = {OP_MAXIMUM, OP_MINIMUM, OP_FMAX, OP_FMIN};
     for (uint32_t i = 0; i < COUNT_OF(ops); i++) {
-        steps steps;
+        steps_t steps;
         steps_init(&steps);
-        bound_operand x[2] = {steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(1), VALUES(0)),
-                              steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(1), VALUES(-0.))};
-        bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 1, SIZES(1));
+        bound_operand_t x[2] = {steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(1), VALUES(0)),
+                                steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(1), VALUES(-0.))};
+        bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 1, SIZES(1));
         step_op(steps_add(&steps, LAYER_BINARY, &r, 1, x, 2), ops[i]);
         steps_run_reference(&steps);
         assert_int_equal(signbit(steps_get(&steps, &r, 0)) != 0, i < 2);
@@ -118,19 +118,19 @@ static void test_binary_rounding(void **unused) {
     }
 }
 
-static void scaled_sum(dtype type, double number, const double *a, const double *b, const double *expected) {
-    steps steps;
+static void scaled_sum(dtype_t type, double number, const double *a, const double *b, const double *expected) {
+    steps_t steps;
     steps_init(&steps);
-    bound_operand x[2] = {steps_values(&steps, STORAGE_INPUT, type, 1, SIZES(4), a),
-                          steps_values(&steps, STORAGE_INPUT, type, 1, SIZES(4), b)};
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, type, 1, SIZES(4));
-    bound_step *step = steps_add(&steps, LAYER_BINARY, &r, 1, x, 2);
+    bound_operand_t x[2] = {steps_values(&steps, STORAGE_INPUT, type, 1, SIZES(4), a),
+                            steps_values(&steps, STORAGE_INPUT, type, 1, SIZES(4), b)};
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, type, 1, SIZES(4));
+    bound_step_t *step = steps_add(&steps, LAYER_BINARY, &r, 1, x, 2);
     step_op(step, OP_ADD);
     if (dtype_is_float(type))
         step_real(step, ATTR_SCALAR, number);
     else
         step_int(step, ATTR_SCALAR, (int64_t)number);
-    reason why;
+    reason_t why;
     for (uint32_t i = 0; i < kernel_row_count; i++)
         assert_true(kernel_is_reference(&kernel_rows[i]) || !kernel_accepts(&kernel_rows[i], step, &why));
     steps_run_reference(&steps);
@@ -151,14 +151,14 @@ static void test_scaled_sum(void **unused) {
 /* An integer number is cut to the operand's width: 300 is 44 beside i8. */
 static void test_binary_wrapped_number(void **unused) {
     (void)unused;
-    const op_kind ops[] = {OP_LT, OP_REMAINDER, OP_DIV_FLOOR, OP_MAXIMUM};
+    const op_kind_t ops[] = {OP_LT, OP_REMAINDER, OP_DIV_FLOOR, OP_MAXIMUM};
     const double expected[][3] = {{1, 0, 1}, {7, 3, 37}, {0, 1, -1}, {44, 47, 44}};
     for (uint32_t i = 0; i < COUNT_OF(ops); i++) {
-        steps steps;
+        steps_t steps;
         steps_init(&steps);
-        bound_operand x = steps_values(&steps, STORAGE_INPUT, DTYPE_I8, 1, SIZES(3), VALUES(7, 47, -7));
-        bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, i ? DTYPE_I8 : DTYPE_BOOL, 1, SIZES(3));
-        bound_step *step = steps_add(&steps, LAYER_BINARY, &r, 1, &x, 1);
+        bound_operand_t x = steps_values(&steps, STORAGE_INPUT, DTYPE_I8, 1, SIZES(3), VALUES(7, 47, -7));
+        bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, i ? DTYPE_I8 : DTYPE_BOOL, 1, SIZES(3));
+        bound_step_t *step = steps_add(&steps, LAYER_BINARY, &r, 1, &x, 1);
         step_op(step, ops[i]);
         step_int(step, ATTR_SCALAR, 300);
         steps_run_reference(&steps);
@@ -172,31 +172,31 @@ static void test_u64(void **unused) {
     (void)unused;
     binary_values(DTYPE_U64, OP_MUL, 2, VALUES(0x1p63, 3), VALUES(3, 5), VALUES(0x1p63, 15));
     binary_values(DTYPE_U64, OP_EQ, 2, VALUES(0x1p63, 3), VALUES(0x1p63, 5), VALUES(1, 0));
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
-    bound_operand x = steps_tensor(&steps, STORAGE_INPUT, DTYPE_U64, 1, SIZES(2));
-    bound_operand operands[2] = {x, x}, r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_BOOL, 1, SIZES(2));
-    bound_step *step = steps_add(&steps, LAYER_BINARY, &r, 1, operands, 2);
+    bound_operand_t x = steps_tensor(&steps, STORAGE_INPUT, DTYPE_U64, 1, SIZES(2));
+    bound_operand_t operands[2] = {x, x}, r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_BOOL, 1, SIZES(2));
+    bound_step_t *step = steps_add(&steps, LAYER_BINARY, &r, 1, operands, 2);
     step_op(step, OP_LT);
-    reason why;
+    reason_t why;
     for (uint32_t i = 0; i < kernel_row_count; i++) assert_false(kernel_accepts(&kernel_rows[i], step, &why));
     steps_release(&steps);
 }
 
 static void test_binary_scalar_in_place(void **unused) {
     (void)unused;
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
-    bound_operand x = steps_values(&steps, STORAGE_STATE, DTYPE_F32, 2, SIZES(2, 2), VALUES(1, 2, 3, 4));
-    bound_step *step = steps_add(&steps, LAYER_BINARY, &x, 1, &x, 1);
+    bound_operand_t x = steps_values(&steps, STORAGE_STATE, DTYPE_F32, 2, SIZES(2, 2), VALUES(1, 2, 3, 4));
+    bound_step_t *step = steps_add(&steps, LAYER_BINARY, &x, 1, &x, 1);
     step_op(step, OP_SUB);
     step_int(step, ATTR_SCALAR, 10);
     step_int(step, ATTR_SCALAR_FIRST, 1);
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, x, 9, 8, 7, 6);
     /* bf16: 0.1 is rounded first for a sum, not for a product. */
-    bound_operand half = steps_values(&steps, STORAGE_INPUT, DTYPE_BF16, 1, SIZES(1), VALUES(-0.0751953125));
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_BF16, 1, SIZES(1));
+    bound_operand_t half = steps_values(&steps, STORAGE_INPUT, DTYPE_BF16, 1, SIZES(1), VALUES(-0.0751953125));
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_BF16, 1, SIZES(1));
     step = steps_add(&steps, LAYER_BINARY, &r, 1, &half, 1);
     step_real(step, ATTR_SCALAR, 0.1);
     step_op(step, OP_ADD);
@@ -210,10 +210,10 @@ static void test_binary_scalar_in_place(void **unused) {
 
 static void test_sources_and_moves(void **unused) {
     (void)unused;
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I32, 1, SIZES(4));
-    bound_step *step = steps_add(&steps, LAYER_IOTA, &r, 1, NULL, 0);
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I32, 1, SIZES(4));
+    bound_step_t *step = steps_add(&steps, LAYER_IOTA, &r, 1, NULL, 0);
     step_int(step, ATTR_START, 5);
     step_int(step, ATTR_STEP, -2);
     steps_run_reference(&steps);
@@ -223,17 +223,17 @@ static void test_sources_and_moves(void **unused) {
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, r, 0.0999755859375);
     /* A transposed operand, copied and reshaped. */
-    bound_operand x = steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 2, SIZES(2, 3), VALUES(0, 1, 2, 3, 4, 5));
-    bound_operand t = x;
+    bound_operand_t x = steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 2, SIZES(2, 3), VALUES(0, 1, 2, 3, 4, 5));
+    bound_operand_t t = x;
     t.sizes[0] = 3, t.sizes[1] = 2, t.strides[0] = 1, t.strides[1] = 3;
     r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 1, SIZES(6));
     steps_add(&steps, LAYER_COPY, &r, 1, &t, 1);
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, r, 0, 3, 1, 4, 2, 5);
-    bound_operand condition = steps_values(&steps, STORAGE_INPUT, DTYPE_BOOL, 1, SIZES(2), VALUES(1, 0));
+    bound_operand_t condition = steps_values(&steps, STORAGE_INPUT, DTYPE_BOOL, 1, SIZES(2), VALUES(1, 0));
     condition.rank = 2, condition.sizes[0] = 3, condition.sizes[1] = 2, condition.strides[0] = 0,
     condition.strides[1] = 1;
-    bound_operand operands[] = {condition, t, t};
+    bound_operand_t operands[] = {condition, t, t};
     operands[2].strides[0] = 0;
     r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 2, SIZES(3, 2));
     steps_add(&steps, LAYER_WHERE, &r, 1, operands, 3);
@@ -242,15 +242,15 @@ static void test_sources_and_moves(void **unused) {
     steps_release(&steps);
 }
 
-static void reduce_values(op_kind op, dtype to, uint32_t axis_count, const int64_t *axes, uint32_t rank,
+static void reduce_values(op_kind_t op, dtype_t to, uint32_t axis_count, const int64_t *axes, uint32_t rank,
                           const int64_t *sizes, int64_t count, const double *expected) {
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
     double values[24];
     for (int32_t i = 0; i < 24; i++) values[i] = i * 0.5 - 3;
-    bound_operand x = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(2, 3, 4), values);
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, to, rank, sizes);
-    bound_step *step = steps_add(&steps, LAYER_REDUCE, &r, 1, &x, 1);
+    bound_operand_t x = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(2, 3, 4), values);
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, to, rank, sizes);
+    bound_step_t *step = steps_add(&steps, LAYER_REDUCE, &r, 1, &x, 1);
     step_op(step, op);
     step_int(step, ATTR_KEEPDIM, rank == 3);
     step_list(&steps, step, ATTR_AXES, axis_count, axes);
@@ -274,12 +274,12 @@ static void test_reduce(void **unused) {
 
 static void test_reduce_corners(void **unused) {
     (void)unused;
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
-    bound_operand x = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(4), VALUES(1, NAN, 3, NAN));
-    bound_operand r[] = {steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 0, NULL),
-                         steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 0, NULL)};
-    bound_step *step = steps_add(&steps, LAYER_REDUCE_INDEX, r, 2, &x, 1);
+    bound_operand_t x = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(4), VALUES(1, NAN, 3, NAN));
+    bound_operand_t r[] = {steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 0, NULL),
+                           steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 0, NULL)};
+    bound_step_t *step = steps_add(&steps, LAYER_REDUCE_INDEX, r, 2, &x, 1);
     step_op(step, OP_AMIN);
     step_int(step, ATTR_DIM, 0);
     step_int(step, ATTR_KEEPDIM, 0);
@@ -294,8 +294,8 @@ static void test_reduce_corners(void **unused) {
     step_list(&steps, step, ATTR_AXES, 1, SIZES(0));
     steps_run_reference(&steps);
     steps_assert_values(&steps, &r[0], VALUES(16777220), 1, 0);
-    bound_operand none = steps_tensor(&steps, STORAGE_INPUT, DTYPE_I32, 2, SIZES(2, 0));
-    bound_operand sums = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 1, SIZES(2));
+    bound_operand_t none = steps_tensor(&steps, STORAGE_INPUT, DTYPE_I32, 2, SIZES(2, 0));
+    bound_operand_t sums = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 1, SIZES(2));
     step = steps_add(&steps, LAYER_REDUCE, &sums, 1, &none, 1);
     step_op(step, OP_SUM);
     step_int(step, ATTR_KEEPDIM, 0);
@@ -307,11 +307,11 @@ static void test_reduce_corners(void **unused) {
 
 static void test_lines(void **unused) {
     (void)unused;
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
-    bound_operand x = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 2, SIZES(2, 3), VALUES(0, 1, 2, 3, NAN, 5));
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 2, SIZES(2, 3));
-    bound_step *step = steps_add(&steps, LAYER_SCAN, &r, 1, &x, 1);
+    bound_operand_t x = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 2, SIZES(2, 3), VALUES(0, 1, 2, 3, NAN, 5));
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 2, SIZES(2, 3));
+    bound_step_t *step = steps_add(&steps, LAYER_SCAN, &r, 1, &x, 1);
     step_op(step, OP_CUMSUM);
     step_int(step, ATTR_DIM, 0);
     steps_run_reference(&steps);
@@ -325,16 +325,16 @@ static void test_lines(void **unused) {
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, r, 0.0900305732, 0.2447284711, 0.6652409558, 0, 0, 1, NAN, NAN, NAN);
     x = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(5), VALUES(1, NAN, 3, -INFINITY, 3));
-    bound_operand sorted[] = {steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 1, SIZES(5)),
-                              steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 1, SIZES(5))};
+    bound_operand_t sorted[] = {steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 1, SIZES(5)),
+                                steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 1, SIZES(5))};
     step = steps_add(&steps, LAYER_SORT, sorted, 2, &x, 1);
     step_int(step, ATTR_DIM, 0);
     step_int(step, ATTR_DESCENDING, 1);
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, sorted[0], NAN, 3, 3, 1, -INFINITY);
     ASSERT_VALUES(&steps, sorted[1], 1, 2, 4, 0, 3);
-    bound_operand top[] = {steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 1, SIZES(2)),
-                           steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 1, SIZES(2))};
+    bound_operand_t top[] = {steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 1, SIZES(2)),
+                             steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 1, SIZES(2))};
     step = steps_add(&steps, LAYER_TOPK, top, 2, &x, 1);
     step_int(step, ATTR_DIM, -1);
     step_int(step, ATTR_COUNT, 2);
@@ -347,14 +347,14 @@ static void test_lines(void **unused) {
 
 static void test_norms(void **unused) {
     (void)unused;
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
-    bound_operand operands[] = {
+    bound_operand_t operands[] = {
         steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 2, SIZES(2, 4), VALUES(1, 2, 4, 8, -1, 0, 1, 3)),
         steps_values(&steps, STORAGE_WEIGHT, DTYPE_F32, 1, SIZES(4), VALUES(1, 2, 3, 4)),
         steps_values(&steps, STORAGE_WEIGHT, DTYPE_F32, 1, SIZES(4), VALUES(.5, 0, -.5, 1))};
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 2, SIZES(2, 4));
-    bound_step *step = steps_add(&steps, LAYER_LAYER_NORM, &r, 1, operands, 3);
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 2, SIZES(2, 4));
+    bound_step_t *step = steps_add(&steps, LAYER_LAYER_NORM, &r, 1, operands, 3);
     step_int(step, ATTR_COUNT, 1);
     step_real(step, ATTR_EPS, 1e-5);
     steps_run_reference(&steps);
@@ -370,18 +370,18 @@ static void test_norms(void **unused) {
 
 static void test_products(void **unused) {
     (void)unused;
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
-    bound_operand a = steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 2, SIZES(2, 2), VALUES(1, 2, 3, 0x1p62));
-    bound_operand b = steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 2, SIZES(2, 2), VALUES(1, 0, -1, 4));
-    bound_operand operands[] = {a, b, steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(2), VALUES(10, 0))};
+    bound_operand_t a = steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 2, SIZES(2, 2), VALUES(1, 2, 3, 0x1p62));
+    bound_operand_t b = steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 2, SIZES(2, 2), VALUES(1, 0, -1, 4));
+    bound_operand_t operands[] = {a, b, steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(2), VALUES(10, 0))};
     operands[0].strides[0] = 1, operands[0].strides[1] = 2; /* the transposed first */
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 2, SIZES(2, 2));
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I64, 2, SIZES(2, 2));
     steps_add(&steps, LAYER_MATMUL, &r, 1, operands, 3);
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, r, 8, 12, 12 - 0x1p62, 0);
     /* GQA: two query heads read one key head; a row masked as a whole gives zeros. */
-    bound_operand attention[] = {
+    bound_operand_t attention[] = {
         steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 4, SIZES(1, 2, 2, 2), VALUES(1, 0, 0, 1, 1, 1, 2, -1)),
         steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 4, SIZES(1, 1, 3, 2), VALUES(1, 2, 0, 1, -1, .5)),
         steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 4, SIZES(1, 1, 3, 1), VALUES(1, 2, 4)),
@@ -389,7 +389,7 @@ static void test_products(void **unused) {
                      VALUES(1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0))};
     r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 4, SIZES(1, 2, 2, 1));
     for (int32_t i = 0; i < 3; i++) {
-        bound_step *step = steps_add(&steps, LAYER_ATTENTION, &r, 1, attention, i == 2 ? 4 : 3);
+        bound_step_t *step = steps_add(&steps, LAYER_ATTENTION, &r, 1, attention, i == 2 ? 4 : 3);
         step_real(step, ATTR_SCALE, 0.5);
         step_int(step, ATTR_CAUSAL, i == 1);
         steps_run_reference(&steps);
@@ -401,10 +401,10 @@ static void test_products(void **unused) {
 }
 
 static void conv_values(bool transposed, int64_t groups, uint32_t rank, const int64_t *padding, int64_t stride,
-                        int64_t dilation, const bound_operand *operands, uint32_t operand_count, steps *steps,
+                        int64_t dilation, const bound_operand_t *operands, uint32_t operand_count, steps_t *steps,
                         const int64_t *sizes, const double *expected) {
-    bound_operand r = steps_tensor(steps, STORAGE_OUTPUT, DTYPE_F32, rank + 2, sizes);
-    bound_step *step = steps_add(steps, LAYER_CONV, &r, 1, operands, operand_count);
+    bound_operand_t r = steps_tensor(steps, STORAGE_OUTPUT, DTYPE_F32, rank + 2, sizes);
+    bound_step_t *step = steps_add(steps, LAYER_CONV, &r, 1, operands, operand_count);
     step_int(step, ATTR_TRANSPOSED, transposed);
     step_int(step, ATTR_GROUPS, groups);
     step_list(steps, step, ATTR_PADDING, rank, padding);
@@ -416,35 +416,35 @@ static void conv_values(bool transposed, int64_t groups, uint32_t rank, const in
 
 static void test_conv(void **unused) {
     (void)unused;
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
     double count[18], small[12];
     for (int32_t i = 0; i < 18; i++) count[i] = i;
-    bound_operand first[] = {
+    bound_operand_t first[] = {
         steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(1, 2, 8), count),
         steps_values(&steps, STORAGE_WEIGHT, DTYPE_F32, 3, SIZES(2, 1, 3), VALUES(1, 0, -1, .5, .5, .5)),
         steps_values(&steps, STORAGE_WEIGHT, DTYPE_F32, 1, SIZES(2), VALUES(1, -1))};
     conv_values(false, 2, 1, SIZES(1), 2, 2, first, 3, &steps, SIZES(1, 2, 3), VALUES(-2, -3, -3, 9, 15.5, 18.5));
     for (int32_t i = 0; i < 12; i++) small[i] = i - 5;
-    bound_operand second[] = {steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(1, 2, 4), count),
-                              steps_values(&steps, STORAGE_WEIGHT, DTYPE_F32, 3, SIZES(2, 2, 3), small)};
+    bound_operand_t second[] = {steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(1, 2, 4), count),
+                                steps_values(&steps, STORAGE_WEIGHT, DTYPE_F32, 3, SIZES(2, 2, 3), small)};
     conv_values(true, 1, 1, SIZES(1), 2, 1, second, 2, &steps, SIZES(1, 2, 8),
                 VALUES(8, 12, 6, 8, 4, 4, 2, 12, 20, 42, 24, 50, 28, 58, 32, 42));
     for (int32_t i = 0; i < 8; i++) small[i] = i - 3;
-    bound_operand third[] = {steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 4, SIZES(1, 2, 3, 3), count),
-                             steps_values(&steps, STORAGE_WEIGHT, DTYPE_F32, 4, SIZES(1, 2, 2, 2), small)};
+    bound_operand_t third[] = {steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 4, SIZES(1, 2, 3, 3), count),
+                               steps_values(&steps, STORAGE_WEIGHT, DTYPE_F32, 4, SIZES(1, 2, 2, 2), small)};
     conv_values(false, 1, 2, SIZES(1, 0), 1, 1, third, 2, &steps, SIZES(1, 1, 4, 2),
                 VALUES(67, 73, 112, 116, 124, 128, 15, 13));
     steps_release(&steps);
 }
 
-static void pool_values(op_kind op, int64_t kernel, int64_t padding, bool with_padding, int64_t count,
+static void pool_values(op_kind_t op, int64_t kernel, int64_t padding, bool with_padding, int64_t count,
                         const double *values, const double *expected) {
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
-    bound_operand x = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 2, SIZES(1, count), values);
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 2, SIZES(1, 3));
-    bound_step *step = steps_add(&steps, LAYER_POOL, &r, 1, &x, 1);
+    bound_operand_t x = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 2, SIZES(1, count), values);
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 2, SIZES(1, 3));
+    bound_step_t *step = steps_add(&steps, LAYER_POOL, &r, 1, &x, 1);
     step_op(step, op);
     step_int(step, ATTR_COUNT_PAD, with_padding);
     step_list(&steps, step, ATTR_KERNEL, 1, &kernel);
@@ -465,12 +465,12 @@ static void test_pool(void **unused) {
     pool_values(OP_AVG_POOL, 3, 1, true, 4, x, VALUES(2, 3.6666667, 2));
 }
 
-static void pad_values(op_kind mode, int64_t before, int64_t after, int64_t count, const double *expected) {
-    steps steps;
+static void pad_values(op_kind_t mode, int64_t before, int64_t after, int64_t count, const double *expected) {
+    steps_t steps;
     steps_init(&steps);
-    bound_operand x = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(4), VALUES(0, 1, 2, 3));
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 1, &count);
-    bound_step *step = steps_add(&steps, LAYER_PAD, &r, 1, &x, 1);
+    bound_operand_t x = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(4), VALUES(0, 1, 2, 3));
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 1, &count);
+    bound_step_t *step = steps_add(&steps, LAYER_PAD, &r, 1, &x, 1);
     step_op(step, mode);
     step_list(&steps, step, ATTR_BEFORE, 1, &before);
     step_list(&steps, step, ATTR_AFTER, 1, &after);
@@ -486,14 +486,14 @@ static void test_places(void **unused) {
     pad_values(OP_CIRCULAR_PAD, 2, 1, 7, VALUES(2, 3, 0, 1, 2, 3, 0));
     pad_values(OP_REPLICATE_PAD, 2, 1, 7, VALUES(0, 0, 0, 1, 2, 3, 3));
     pad_values(OP_CONSTANT_PAD, -1, 2, 5, VALUES(1, 2, 3, 9, 9));
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
-    bound_operand x = steps_values(&steps, STORAGE_INPUT, DTYPE_I16, 2, SIZES(2, 3), VALUES(1, 2, 3, 4, 5, 6));
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I16, 2, SIZES(2, 3));
+    bound_operand_t x = steps_values(&steps, STORAGE_INPUT, DTYPE_I16, 2, SIZES(2, 3), VALUES(1, 2, 3, 4, 5, 6));
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_I16, 2, SIZES(2, 3));
     step_list(&steps, steps_add(&steps, LAYER_FLIP, &r, 1, &x, 1), ATTR_DIMS, 2, SIZES(0, -1));
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, r, 6, 5, 4, 3, 2, 1);
-    bound_step *step = steps_add(&steps, LAYER_TRIANGLE, &r, 1, &x, 1);
+    bound_step_t *step = steps_add(&steps, LAYER_TRIANGLE, &r, 1, &x, 1);
     step_op(step, OP_UPPER);
     step_int(step, ATTR_OFFSET, 1);
     steps_run_reference(&steps);
@@ -503,28 +503,28 @@ static void test_places(void **unused) {
 
 static void test_index(void **unused) {
     (void)unused;
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
     double count[24];
     for (int32_t i = 0; i < 24; i++) count[i] = i;
-    bound_operand operands[] = {steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(2, 3, 4), count),
-                                steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(2), VALUES(1, 0)),
-                                steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(2), VALUES(3, -1)),
-                                steps_values(&steps, STORAGE_INPUT, DTYPE_I32, 2, SIZES(2, 1), VALUES(2, 0))};
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 2, SIZES(2, 3));
-    bound_step *step = steps_add(&steps, LAYER_INDEX, &r, 1, operands, 3);
+    bound_operand_t operands[] = {steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(2, 3, 4), count),
+                                  steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(2), VALUES(1, 0)),
+                                  steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(2), VALUES(3, -1)),
+                                  steps_values(&steps, STORAGE_INPUT, DTYPE_I32, 2, SIZES(2, 1), VALUES(2, 0))};
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 2, SIZES(2, 3));
+    bound_step_t *step = steps_add(&steps, LAYER_INDEX, &r, 1, operands, 3);
     step_list(&steps, step, ATTR_DIMS, 2, SIZES(0, 2));
     step_int(step, ATTR_WRAP, 1);
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, r, 15, 19, 23, 3, 7, 11);
     r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 4, SIZES(2, 2, 1, 4));
-    step = steps_add(&steps, LAYER_INDEX, &r, 1, (bound_operand[]){operands[0], operands[3]}, 2);
+    step = steps_add(&steps, LAYER_INDEX, &r, 1, (bound_operand_t[]){operands[0], operands[3]}, 2);
     step_list(&steps, step, ATTR_DIMS, 1, SIZES(1));
     step_int(step, ATTR_WRAP, 1);
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, r, 8, 9, 10, 11, 0, 1, 2, 3, 20, 21, 22, 23, 12, 13, 14, 15);
-    bound_operand gather[] = {steps_values(&steps, STORAGE_INPUT, DTYPE_U8, 2, SIZES(2, 3), count),
-                              steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 2, SIZES(2, 2), VALUES(2, 0, 1, 1))};
+    bound_operand_t gather[] = {steps_values(&steps, STORAGE_INPUT, DTYPE_U8, 2, SIZES(2, 3), count),
+                                steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 2, SIZES(2, 2), VALUES(2, 0, 1, 1))};
     r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_U8, 2, SIZES(2, 2));
     step_int(steps_add(&steps, LAYER_GATHER, &r, 1, gather, 2), ATTR_DIM, 1);
     steps_run_reference(&steps);
@@ -534,15 +534,15 @@ static void test_index(void **unused) {
 
 static void test_updates(void **unused) {
     (void)unused;
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
     const double zeros[12] = {0};
-    bound_operand x = steps_values(&steps, STORAGE_STATE, DTYPE_F32, 3, SIZES(2, 3, 2), zeros);
-    bound_operand source = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(2, 3, 2),
-                                        VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
-    bound_operand index = steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(3), VALUES(1, -1, 1));
+    bound_operand_t x = steps_values(&steps, STORAGE_STATE, DTYPE_F32, 3, SIZES(2, 3, 2), zeros);
+    bound_operand_t source = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 3, SIZES(2, 3, 2),
+                                          VALUES(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+    bound_operand_t index = steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 1, SIZES(3), VALUES(1, -1, 1));
     for (int32_t accumulate = 0; accumulate < 2; accumulate++) {
-        bound_step *step = steps_add(&steps, LAYER_INDEX_UPDATE, &x, 1, (bound_operand[]){x, source, index}, 3);
+        bound_step_t *step = steps_add(&steps, LAYER_INDEX_UPDATE, &x, 1, (bound_operand_t[]){x, source, index}, 3);
         step_list(&steps, step, ATTR_DIMS, 1, SIZES(1));
         step_int(step, ATTR_WRAP, 1);
         step_int(step, ATTR_ACCUMULATE, accumulate);
@@ -553,7 +553,7 @@ static void test_updates(void **unused) {
     x = steps_values(&steps, STORAGE_STATE, DTYPE_F32, 2, SIZES(2, 3), zeros);
     source = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 2, SIZES(2, 2), VALUES(1, 2, 3, 4));
     index = steps_values(&steps, STORAGE_INPUT, DTYPE_I64, 2, SIZES(2, 2), VALUES(0, 2, 1, 1));
-    bound_step *step = steps_add(&steps, LAYER_SCATTER_UPDATE, &x, 1, (bound_operand[]){x, source, index}, 3);
+    bound_step_t *step = steps_add(&steps, LAYER_SCATTER_UPDATE, &x, 1, (bound_operand_t[]){x, source, index}, 3);
     step_int(step, ATTR_DIM, 1);
     step_op(step, OP_ASSIGN);
     steps_run_reference(&steps);
@@ -561,9 +561,9 @@ static void test_updates(void **unused) {
     step_op(step, OP_UPDATE_ADD);
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, x, 2, 0, 4, 0, 11, 0);
-    bound_operand mask = steps_values(&steps, STORAGE_INPUT, DTYPE_BOOL, 2, SIZES(2, 3), VALUES(1, 1, 0, 0, 0, 1));
+    bound_operand_t mask = steps_values(&steps, STORAGE_INPUT, DTYPE_BOOL, 2, SIZES(2, 3), VALUES(1, 1, 0, 0, 0, 1));
     source = steps_values(&steps, STORAGE_INPUT, DTYPE_F32, 2, SIZES(2, 3), VALUES(1, 2, 3, 4, 5, 6));
-    steps_add(&steps, LAYER_MASK_UPDATE, &x, 1, (bound_operand[]){x, source, mask}, 3);
+    steps_add(&steps, LAYER_MASK_UPDATE, &x, 1, (bound_operand_t[]){x, source, mask}, 3);
     steps_run_reference(&steps);
     ASSERT_VALUES(&steps, x, 1, 2, 4, 0, 11, 6);
     steps_release(&steps);
@@ -574,15 +574,15 @@ static void test_shift(void **unused) {
     (void)unused;
     for (uint32_t dim = 0; dim < 2; dim++) {
         for (int64_t fresh = 0; fresh < 5; fresh++) {
-            steps steps;
+            steps_t steps;
             steps_init(&steps);
             int64_t sizes[] = {3, 3};
             double old[9], fresh_values[15], expected[9];
             for (int32_t i = 0; i < 9; i++) old[i] = i;
             for (int32_t i = 0; i < 15; i++) fresh_values[i] = 100 + i;
-            bound_operand x = steps_values(&steps, STORAGE_STATE, DTYPE_I32, 2, sizes, old);
+            bound_operand_t x = steps_values(&steps, STORAGE_STATE, DTYPE_I32, 2, sizes, old);
             sizes[dim] = fresh;
-            bound_operand source = steps_values(&steps, STORAGE_INPUT, DTYPE_I32, 2, sizes, fresh_values);
+            bound_operand_t source = steps_values(&steps, STORAGE_INPUT, DTYPE_I32, 2, sizes, fresh_values);
             for (int64_t i = 0; i < 3; i++) {
                 for (int64_t k = 0; k < 3; k++) { /* line i along dim, element k of the last three of old and new */
                     int64_t at = k + fresh;
@@ -591,7 +591,7 @@ static void test_shift(void **unused) {
                     expected[dim ? 3 * i + k : 3 * k + i] = value;
                 }
             }
-            bound_step *step = steps_add(&steps, LAYER_SHIFT_UPDATE, &x, 1, (bound_operand[]){x, source}, 2);
+            bound_step_t *step = steps_add(&steps, LAYER_SHIFT_UPDATE, &x, 1, (bound_operand_t[]){x, source}, 2);
             step_int(step, ATTR_DIM, dim);
             steps_run_reference(&steps);
             steps_assert_values(&steps, &x, expected, 9, 0);
@@ -604,10 +604,10 @@ static void test_shift(void **unused) {
 static void test_table(void **unused) {
     (void)unused;
     for (uint32_t kind = 0; kind < LAYER_KIND_COUNT; kind++) {
-        const layer_info *info = layer_info_of((layer_kind)kind);
+        const layer_info_t *info = layer_info_of((layer_kind_t)kind);
         bool absent = (info->traits & (TRAIT_VIEW | TRAIT_HOST | TRAIT_ASSEMBLE | TRAIT_PART | TRAIT_REGIONS)) &&
                       kind != LAYER_BITCAST;
-        const kernel_row *last = NULL;
+        const kernel_row_t *last = NULL;
         for (uint32_t i = 0; i < kernel_row_count; i++)
             if (kernel_rows[i].layer == kind) last = &kernel_rows[i];
         if (absent != (last == NULL)) fail_msg("layer %s: kernel rows do not fit its traits", info->name);

@@ -12,10 +12,11 @@ static float random_float(void) {
     return (float)(seed >> 8) / (float)(1 << 23) - 1;
 }
 
-typedef enum filling { RANDOM, EXTREME } filling;
-static bound_operand filled(steps *steps, storage_kind kind, uint32_t rank, const int64_t *sizes, filling filling) {
+typedef enum filling { RANDOM, EXTREME } filling_t;
+static bound_operand_t filled(steps_t *steps, storage_kind_t kind, uint32_t rank, const int64_t *sizes,
+                              filling_t filling) {
     static const float odd[] = {NAN, INFINITY, -INFINITY, 1e-40F, -1e-40F, 0, -0.F, 88.9F, -104, 3e38F, -3e38F, 1e-30F};
-    bound_operand operand = steps_tensor(steps, kind, DTYPE_F32, rank, sizes);
+    bound_operand_t operand = steps_tensor(steps, kind, DTYPE_F32, rank, sizes);
     float *data = steps_data(steps, &operand);
     for (int64_t i = 0; i < operand_numel(&operand); i++) {
         data[i] = 2 * random_float();
@@ -24,14 +25,14 @@ static bound_operand filled(steps *steps, storage_kind kind, uint32_t rank, cons
     return operand;
 }
 
-static void swap_dimensions(bound_operand *operand, uint32_t a, uint32_t b) {
+static void swap_dimensions(bound_operand_t *operand, uint32_t a, uint32_t b) {
     int64_t size = operand->sizes[a], stride = operand->strides[a];
     operand->sizes[a] = operand->sizes[b], operand->strides[a] = operand->strides[b];
     operand->sizes[b] = size, operand->strides[b] = stride;
 }
 
 /* Differences are measured against the largest finite magnitude of the reference's result. */
-static void compare(const kernel_row *row, const float *expected, const float *found, int64_t count) {
+static void compare(const kernel_row_t *row, const float *expected, const float *found, int64_t count) {
     double largest = 0;
     for (int64_t i = 0; i < count; i++)
         if (isfinite(expected[i]) && fabs((double)expected[i]) > largest) largest = fabs((double)expected[i]);
@@ -44,9 +45,9 @@ static void compare(const kernel_row *row, const float *expected, const float *f
 }
 
 /* Runs the last step by each row that takes it. */
-static void check_rows(steps *steps) {
-    const bound_step *step = &steps->bound_steps[steps->bound.step_count - 1];
-    const bound_operand *result = &step->results[0];
+static void check_rows(steps_t *steps) {
+    const bound_step_t *step = &steps->bound_steps[steps->bound.step_count - 1];
+    const bound_operand_t *result = &step->results[0];
     size_t bytes = steps->storage_bytes[result->storage];
     char *memory = steps->bases[result->storage];
     char *expected = memory_alloc(bytes), *first = memory_alloc(bytes);
@@ -55,8 +56,8 @@ static void check_rows(steps *steps) {
     assert_true(step_run_row(steps, step, step_reference(step), 1));
     memcpy(expected, memory, bytes);
     for (uint32_t i = 0; i < kernel_row_count; i++) {
-        const kernel_row *row = &kernel_rows[i];
-        reason why;
+        const kernel_row_t *row = &kernel_rows[i];
+        reason_t why;
         if (kernel_is_reference(row) || !kernel_accepts(row, step, &why)) continue;
         bool own = row->maker->make == NULL; /* a library's bits may depend on the number of threads */
         bool taken = true;
@@ -79,8 +80,8 @@ static void check_rows(steps *steps) {
 static const int64_t lengths[] = {0, 1, 3, 15, 16, 17, 33, 64, 129};
 
 /* A result with a gap between its rows. */
-static bound_operand gapped(steps *steps, int64_t rows, int64_t columns) {
-    bound_operand operand = steps_tensor(steps, STORAGE_OUTPUT, DTYPE_F32, 2, SIZES(rows, columns + 3));
+static bound_operand_t gapped(steps_t *steps, int64_t rows, int64_t columns) {
+    bound_operand_t operand = steps_tensor(steps, STORAGE_OUTPUT, DTYPE_F32, 2, SIZES(rows, columns + 3));
     operand.sizes[1] = columns;
     return operand;
 }
@@ -88,16 +89,16 @@ static bound_operand gapped(steps *steps, int64_t rows, int64_t columns) {
 static void test_unary(void **unused) {
     (void)unused;
     for (uint32_t op = 0; op < OP_COUNT; op++) {
-        if (op_group_of((op_kind)op) != OPS_UNARY || op == OP_LOGICAL_NOT || op == OP_BITWISE_NOT || op == OP_ISNAN ||
+        if (op_group_of((op_kind_t)op) != OPS_UNARY || op == OP_LOGICAL_NOT || op == OP_BITWISE_NOT || op == OP_ISNAN ||
             op == OP_ISINF || op == OP_ISFINITE)
             continue;
         for (uint32_t i = 0; i < 2 * COUNT_OF(lengths); i++) {
-            steps steps;
+            steps_t steps;
             steps_init(&steps);
             int64_t sizes[] = {3, lengths[i / 2]};
-            bound_operand x = filled(&steps, STORAGE_INPUT, 2, sizes, i % 2 ? EXTREME : RANDOM);
-            bound_operand r = gapped(&steps, sizes[0], sizes[1]);
-            step_op(steps_add(&steps, LAYER_UNARY, &r, 1, &x, 1), (op_kind)op);
+            bound_operand_t x = filled(&steps, STORAGE_INPUT, 2, sizes, i % 2 ? EXTREME : RANDOM);
+            bound_operand_t r = gapped(&steps, sizes[0], sizes[1]);
+            step_op(steps_add(&steps, LAYER_UNARY, &r, 1, &x, 1), (op_kind_t)op);
             check_rows(&steps);
             steps_release(&steps);
         }
@@ -107,13 +108,13 @@ static void test_unary(void **unused) {
 /* The vector functions over their whole range, element by element: a relative bound. */
 static void test_unary_accuracy(void **unused) {
     (void)unused;
-    static const op_kind ops[] = {OP_EXP, OP_TANH, OP_SIGMOID, OP_SILU, OP_RSQRT};
+    static const op_kind_t ops[] = {OP_EXP, OP_TANH, OP_SIGMOID, OP_SILU, OP_RSQRT};
     enum { COUNT = 20001 };
     for (uint32_t k = 0; k < COUNT_OF(ops); k++) {
-        steps steps;
+        steps_t steps;
         steps_init(&steps);
-        bound_operand x = steps_tensor(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(COUNT));
-        bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 1, SIZES(COUNT));
+        bound_operand_t x = steps_tensor(&steps, STORAGE_INPUT, DTYPE_F32, 1, SIZES(COUNT));
+        bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 1, SIZES(COUNT));
         float *from = steps_data(&steps, &x), *to = steps_data(&steps, &r);
         for (int32_t i = 0; i < COUNT; i++) from[i] = (float)(i - COUNT / 2) * (174.F / (float)COUNT);
         step_op(steps_add(&steps, LAYER_UNARY, &r, 1, &x, 1), ops[k]);
@@ -122,7 +123,7 @@ static void test_unary_accuracy(void **unused) {
         steps_run_reference(&steps);
         memcpy(expected, to, COUNT * sizeof(float));
         for (uint32_t i = 0; i < kernel_row_count; i++) {
-            reason why;
+            reason_t why;
             if (kernel_is_reference(&kernel_rows[i]) || !kernel_accepts(&kernel_rows[i], steps.bound_steps, &why))
                 continue;
             assert_true(step_run_row(&steps, steps.bound_steps, &kernel_rows[i], 1));
@@ -138,16 +139,16 @@ static void test_unary_accuracy(void **unused) {
     }
 }
 
-static void binary_case(op_kind op, int64_t columns, filling filling, uint32_t form) {
-    steps steps;
+static void binary_case(op_kind_t op, int64_t columns, filling_t filling, uint32_t form) {
+    steps_t steps;
     steps_init(&steps);
     int64_t sizes[] = {3, columns};
-    bound_operand operands[] = {filled(&steps, STORAGE_INPUT, 2, sizes, filling),
-                                filled(&steps, STORAGE_INPUT, 2, sizes, filling)};
+    bound_operand_t operands[] = {filled(&steps, STORAGE_INPUT, 2, sizes, filling),
+                                  filled(&steps, STORAGE_INPUT, 2, sizes, filling)};
     if (form == 1) operands[1].strides[0] = 0; /* one row for all */
     if (form == 2) operands[0].strides[1] = 0; /* one column for all */
-    bound_operand r = gapped(&steps, sizes[0], sizes[1]);
-    bound_step *step = steps_add(&steps, LAYER_BINARY, &r, 1, operands, form < 3 ? 2 : 1);
+    bound_operand_t r = gapped(&steps, sizes[0], sizes[1]);
+    bound_step_t *step = steps_add(&steps, LAYER_BINARY, &r, 1, operands, form < 3 ? 2 : 1);
     step_op(step, op);
     if (form >= 3) step_real(step, ATTR_SCALAR, op == OP_POW ? 2 : 0.7);
     if (form >= 3) step_int(step, ATTR_SCALAR_FIRST, form == 4);
@@ -157,7 +158,7 @@ static void binary_case(op_kind op, int64_t columns, filling filling, uint32_t f
 
 static void test_binary(void **unused) {
     (void)unused;
-    static const op_kind ops[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MAXIMUM, OP_MINIMUM, OP_POW};
+    static const op_kind_t ops[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MAXIMUM, OP_MINIMUM, OP_POW};
     for (uint32_t op = 0; op < COUNT_OF(ops); op++)
         for (uint32_t i = 0; i < COUNT_OF(lengths); i++)
             for (uint32_t form = 0; form < 5; form++) {
@@ -169,16 +170,16 @@ static void test_binary(void **unused) {
 static void test_where(void **unused) {
     (void)unused;
     for (uint32_t i = 0; i < COUNT_OF(lengths); i++) {
-        steps steps;
+        steps_t steps;
         steps_init(&steps);
         int64_t sizes[] = {3, lengths[i]};
-        bound_operand operands[] = {steps_tensor(&steps, STORAGE_INPUT, DTYPE_BOOL, 2, sizes),
-                                    filled(&steps, STORAGE_INPUT, 2, sizes, EXTREME),
-                                    filled(&steps, STORAGE_INPUT, 2, sizes, RANDOM)};
+        bound_operand_t operands[] = {steps_tensor(&steps, STORAGE_INPUT, DTYPE_BOOL, 2, sizes),
+                                      filled(&steps, STORAGE_INPUT, 2, sizes, EXTREME),
+                                      filled(&steps, STORAGE_INPUT, 2, sizes, RANDOM)};
         char *condition = steps_data(&steps, &operands[0]);
         for (int64_t k = 0; k < 3 * lengths[i]; k++) condition[k] = random_float() > 0;
         operands[2].strides[0] = operands[2].strides[1] = 0;
-        bound_operand r = gapped(&steps, sizes[0], sizes[1]);
+        bound_operand_t r = gapped(&steps, sizes[0], sizes[1]);
         steps_add(&steps, LAYER_WHERE, &r, 1, operands, 3);
         check_rows(&steps);
         steps_release(&steps);
@@ -189,14 +190,14 @@ static void test_rows_of_numbers(void **unused) {
     (void)unused;
     for (uint32_t i = 0; i < 2 * COUNT_OF(lengths); i++) {
         int64_t sizes[] = {4, lengths[i / 2]};
-        filling filling = i % 2 ? EXTREME : RANDOM;
-        steps steps;
+        filling_t filling = i % 2 ? EXTREME : RANDOM;
+        steps_t steps;
         steps_init(&steps);
-        bound_operand operands[] = {filled(&steps, STORAGE_INPUT, 2, sizes, filling),
-                                    filled(&steps, STORAGE_WEIGHT, 1, sizes + 1, RANDOM),
-                                    filled(&steps, STORAGE_WEIGHT, 1, sizes + 1, RANDOM)};
-        bound_operand r = gapped(&steps, sizes[0], sizes[1]);
-        bound_step *step = steps_add(&steps, LAYER_SOFTMAX, &r, 1, operands, 1);
+        bound_operand_t operands[] = {filled(&steps, STORAGE_INPUT, 2, sizes, filling),
+                                      filled(&steps, STORAGE_WEIGHT, 1, sizes + 1, RANDOM),
+                                      filled(&steps, STORAGE_WEIGHT, 1, sizes + 1, RANDOM)};
+        bound_operand_t r = gapped(&steps, sizes[0], sizes[1]);
+        bound_step_t *step = steps_add(&steps, LAYER_SOFTMAX, &r, 1, operands, 1);
         step_int(step, ATTR_DIM, -1);
         step_int(step, ATTR_LOG, 0);
         check_rows(&steps);
@@ -218,18 +219,18 @@ static void test_rows_of_numbers(void **unused) {
 }
 
 static void matmul_case(int64_t m, int64_t n, int64_t k, uint32_t form) {
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
     int64_t batch = form & 4 ? 2 : 1;
     bool columns = form & 1, turned = form & 8;
-    bound_operand operands[] = {
+    bound_operand_t operands[] = {
         filled(&steps, STORAGE_INPUT, 3, turned ? SIZES(batch, k, m) : SIZES(batch, m, k), RANDOM),
         filled(&steps, STORAGE_WEIGHT, 3, columns ? SIZES(batch, n, k) : SIZES(batch, k, n), RANDOM),
         filled(&steps, STORAGE_WEIGHT, 1, &n, RANDOM)};
     if (turned) swap_dimensions(&operands[0], 1, 2);
     if (columns) swap_dimensions(&operands[1], 1, 2);
     if (batch == 2) operands[1].strides[0] = 0;
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 3, SIZES(batch, m, n + 1));
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 3, SIZES(batch, m, n + 1));
     r.sizes[2] = n;
     steps_add(&steps, LAYER_MATMUL, &r, 1, operands, form & 2 ? 3 : 2);
     check_rows(&steps);
@@ -251,18 +252,18 @@ static void test_matmul(void **unused) {
 }
 
 static void conv_case(uint32_t spatial, int64_t groups, int64_t stride, int64_t dilation, bool transposed) {
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
     int64_t in = 4, out = 6, length = 9, kernel = 3, padding = 1, taps = dilation * (kernel - 1) + 1;
     int64_t result =
         transposed ? (length - 1) * stride - 2 * padding + taps : (length + 2 * padding - taps) / stride + 1;
     int64_t x[5] = {2, in}, w[5] = {transposed ? in : out, (transposed ? out : in) / groups}, r[5] = {2, out};
     for (uint32_t i = 2; i < spatial + 2; i++) x[i] = length, w[i] = kernel, r[i] = result;
-    bound_operand operands[] = {filled(&steps, STORAGE_INPUT, spatial + 2, x, RANDOM),
-                                filled(&steps, STORAGE_WEIGHT, spatial + 2, w, RANDOM),
-                                filled(&steps, STORAGE_WEIGHT, 1, &out, RANDOM)};
-    bound_operand to = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, spatial + 2, r);
-    bound_step *step = steps_add(&steps, LAYER_CONV, &to, 1, operands, stride == 1 ? 2 : 3);
+    bound_operand_t operands[] = {filled(&steps, STORAGE_INPUT, spatial + 2, x, RANDOM),
+                                  filled(&steps, STORAGE_WEIGHT, spatial + 2, w, RANDOM),
+                                  filled(&steps, STORAGE_WEIGHT, 1, &out, RANDOM)};
+    bound_operand_t to = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, spatial + 2, r);
+    bound_step_t *step = steps_add(&steps, LAYER_CONV, &to, 1, operands, stride == 1 ? 2 : 3);
     step_int(step, ATTR_TRANSPOSED, transposed);
     step_int(step, ATTR_GROUPS, groups);
     step_list(&steps, step, ATTR_PADDING, spatial, SIZES(padding, padding, padding));
@@ -283,8 +284,8 @@ static void test_conv(void **unused) {
                 }
 }
 
-static bound_operand random_mask(steps *steps, dtype type, const int64_t *sizes) {
-    bound_operand mask = steps_tensor(steps, STORAGE_INPUT, type, 4, sizes);
+static bound_operand_t random_mask(steps_t *steps, dtype_t type, const int64_t *sizes) {
+    bound_operand_t mask = steps_tensor(steps, STORAGE_INPUT, type, 4, sizes);
     char *data = steps_data(steps, &mask);
     for (int64_t i = 0; i < operand_numel(&mask); i++) {
         bool kept = i < sizes[3] ? false : random_float() > -0.5F; /* the first row is masked as a whole */
@@ -298,19 +299,19 @@ static bound_operand random_mask(steps *steps, dtype type, const int64_t *sizes)
 }
 
 static void attention_case(int64_t group, int64_t rows, int64_t keys, int64_t depth, uint32_t form) {
-    steps steps;
+    steps_t steps;
     steps_init(&steps);
     int64_t heads = 2 * group;
-    bound_operand operands[4] = {filled(&steps, STORAGE_INPUT, 4, SIZES(2, rows, heads, depth), RANDOM),
-                                 filled(&steps, STORAGE_STATE, 4, SIZES(2, 2, keys + 3, depth), RANDOM),
-                                 filled(&steps, STORAGE_STATE, 4, SIZES(2, 2, keys + 3, depth + 2), RANDOM)};
+    bound_operand_t operands[4] = {filled(&steps, STORAGE_INPUT, 4, SIZES(2, rows, heads, depth), RANDOM),
+                                   filled(&steps, STORAGE_STATE, 4, SIZES(2, 2, keys + 3, depth), RANDOM),
+                                   filled(&steps, STORAGE_STATE, 4, SIZES(2, 2, keys + 3, depth + 2), RANDOM)};
     swap_dimensions(&operands[0], 1, 2); /* as projections give it: (B,T,H,D) */
     operands[1].sizes[2] = operands[2].sizes[2] = keys;
     if (form == 1) operands[3] = random_mask(&steps, DTYPE_BOOL, SIZES(2, heads, rows, keys));
     if (form == 2) operands[3] = random_mask(&steps, DTYPE_F32, SIZES(2, heads, rows, keys));
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 4, SIZES(2, rows, heads, depth + 2));
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 4, SIZES(2, rows, heads, depth + 2));
     swap_dimensions(&r, 1, 2);
-    bound_step *step = steps_add(&steps, LAYER_ATTENTION, &r, 1, operands, form == 1 || form == 2 ? 4 : 3);
+    bound_step_t *step = steps_add(&steps, LAYER_ATTENTION, &r, 1, operands, form == 1 || form == 2 ? 4 : 3);
     step_real(step, ATTR_SCALE, 0.3);
     step_int(step, ATTR_CAUSAL, form == 3);
     check_rows(&steps);
@@ -329,12 +330,12 @@ static void test_attention(void **unused) {
 }
 
 /* False if the library of the row isn't installed: it declines any product. */
-static bool has_library(const kernel_row *row) {
-    steps steps;
+static bool has_library(const kernel_row_t *row) {
+    steps_t steps;
     steps_init(&steps);
-    bound_operand x = filled(&steps, STORAGE_INPUT, 3, SIZES(1, 4, 4), RANDOM);
-    bound_operand to = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 3, SIZES(1, 4, 4));
-    const bound_step *step = steps_add(&steps, LAYER_MATMUL, &to, 1, (bound_operand[]){x, x}, 2);
+    bound_operand_t x = filled(&steps, STORAGE_INPUT, 3, SIZES(1, 4, 4), RANDOM);
+    bound_operand_t to = steps_tensor(&steps, STORAGE_OUTPUT, DTYPE_F32, 3, SIZES(1, 4, 4));
+    const bound_step_t *step = steps_add(&steps, LAYER_MATMUL, &to, 1, (bound_operand_t[]){x, x}, 2);
     bool present = false;
     for (uint32_t i = 0; i < kernel_row_count; i++)
         if (kernel_rows[i].layer == LAYER_MATMUL && strcmp(kernel_rows[i].name, row->name) == 0)
@@ -347,7 +348,7 @@ static void test_every_row_was_visited(void **unused) {
     (void)unused;
     assert_true(kernel_row_count <= COUNT_OF(visited));
     for (uint32_t i = 0; i < kernel_row_count; i++) {
-        const kernel_row *row = &kernel_rows[i];
+        const kernel_row_t *row = &kernel_rows[i];
         if (row->maker->make && !has_library(row)) continue;
         if (!kernel_is_reference(row) && isa_present(row->isa) && !visited[i])
             fail_msg("no case ran the row %s %s (%s)", layer_info_of(row->layer)->name, row->name, isa_name(row->isa));

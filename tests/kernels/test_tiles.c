@@ -3,11 +3,11 @@
 
 #include <math.h>
 
-static void cast_values(dtype from, dtype to, int64_t count, const double *values, const double *expected) {
-    steps steps;
+static void cast_values(dtype_t from, dtype_t to, int64_t count, const double *values, const double *expected) {
+    steps_t steps;
     steps_init(&steps);
-    bound_operand x = steps_values(&steps, STORAGE_INPUT, from, 1, &count, values);
-    bound_operand r = steps_tensor(&steps, STORAGE_OUTPUT, to, 1, &count);
+    bound_operand_t x = steps_values(&steps, STORAGE_INPUT, from, 1, &count, values);
+    bound_operand_t r = steps_tensor(&steps, STORAGE_OUTPUT, to, 1, &count);
     step_dtype(steps_add(&steps, LAYER_CAST, &r, 1, &x, 1), to);
     steps_run_reference(&steps);
     steps_assert_values(&steps, &r, expected, count, 0);
@@ -55,7 +55,7 @@ static void test_casts_to_small_floats(void **unused) {
 
 static void test_small_floats_round_trip(void **unused) {
     (void)unused;
-    const dtype types[] = {DTYPE_E4M3FN, DTYPE_E5M2, DTYPE_E4M3FNUZ, DTYPE_E5M2FNUZ, DTYPE_E8M0};
+    const dtype_t types[] = {DTYPE_E4M3FN, DTYPE_E5M2, DTYPE_E4M3FNUZ, DTYPE_E5M2FNUZ, DTYPE_E8M0};
     for (size_t i = 0; i < COUNT_OF(types); i++) {
         for (uint32_t bits = 0; bits < 256; bits++) {
             float value = float8_to_float(types[i], (uint8_t)bits);
@@ -81,7 +81,7 @@ static void test_walks(void **unused) {
     for (uint32_t layout = 0; layout < COUNT_OF(strides); layout++) {
         for (int64_t begin = 0; begin <= 24; begin++) {
             for (int64_t end = begin; end <= 24; end++) {
-                walk walk;
+                walk_t walk;
                 walk_init(&walk, 4, sizes);
                 walk_add(&walk, base, strides[layout], 1);
                 walk_merge(&walk);
@@ -108,7 +108,7 @@ static void test_shares_cover_all(void **unused) {
         for (uint32_t threads = 1; threads < 6; threads++) {
             int64_t expected = 0;
             for (uint32_t thread = 0; thread < threads; thread++) {
-                kernel_call call = {.thread = thread, .threads = threads};
+                kernel_call_t call = {.thread = thread, .threads = threads};
                 int64_t begin, end;
                 call_share(&call, total, 16, &begin, &end);
                 assert_int_equal(begin, expected);

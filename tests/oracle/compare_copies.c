@@ -23,20 +23,20 @@ typedef struct options {
     uint32_t nodes, symbol_count, at_most;
     const char *symbols[MAX_SYMBOLS]; /* NAME=NUMBER */
     const char *exceptions;           /* the file's text */
-} options;
+} options_t;
 
 typedef struct totals {
     uint32_t programs, agree, excepted, differ, refused, copying, nodes;
-} totals;
+} totals_t;
 
 /* ---- one program ---- */
 
 typedef struct bindings {
-    sym_value values[MAX_SYMBOLS];
+    sym_value_t values[MAX_SYMBOLS];
     bool bound[MAX_SYMBOLS];
-} bindings;
+} bindings_t;
 
-static void bind_symbols(const options *options, const sym_pool *pool, bindings *out) {
+static void bind_symbols(const options_t *options, const sym_pool_t *pool, bindings_t *out) {
     memset(out, 0, sizeof *out);
     for (uint32_t i = 0; i < options->symbol_count; i++) {
         const char *equals = strchr(options->symbols[i], '=');
@@ -44,22 +44,22 @@ static void bind_symbols(const options *options, const sym_pool *pool, bindings 
             size_t size = (size_t)(equals - options->symbols[i]);
             if (strlen(pool->symbols[s].name) != size || memcmp(pool->symbols[s].name, options->symbols[i], size) != 0)
                 continue;
-            out->values[s] = (sym_value){.kind = SYM_KIND_INT, .i = strtoll(equals + 1, NULL, 10)};
+            out->values[s] = (sym_value_t){.kind = SYM_KIND_INT, .i = strtoll(equals + 1, NULL, 10)};
             out->bound[s] = true;
         }
     }
 }
 
 /* The report's copied bytes. */
-static insitu_status planned_bytes(network *network, const options *options, int64_t *out_bytes, text *report,
+static insitu_status planned_bytes(network_t *network, const options_t *options, int64_t *out_bytes, text_t *report,
                                    insitu_diag *diag) {
-    plan *plan;
-    bindings bindings;
+    plan_t *plan;
+    bindings_t bindings;
     *out_bytes = 0;
-    TRY(rewrite_and_plan(network, evaluate_layer, &(plan_options){0}, false, &plan, diag));
+    TRY(rewrite_and_plan(network, evaluate_layer, &(plan_options_t){0}, false, &plan, diag));
     bind_symbols(options, &plan->symbols, &bindings);
     for (uint32_t i = 0; i < plan->report_count; i++) {
-        sym_value copied;
+        sym_value_t copied;
         uint32_t missing;
         if (sym_evaluate(&plan->symbols, plan->report[i].copied, bindings.values, bindings.bound, &copied, &missing))
             *out_bytes += copied.i;
@@ -69,8 +69,8 @@ static insitu_status planned_bytes(network *network, const options *options, int
     return INSITU_OK;
 }
 
-static void search_pieces(const options *options, program *program, arena *arena, text *out) {
-    search_result result;
+static void search_pieces(const options_t *options, program_t *program, arena_t *arena, text_t *out) {
+    search_result_t result;
     if (program->pieces) return;
     program->pieces = true;
     search(program, options->nodes, arena, &result);
@@ -81,7 +81,7 @@ static void search_pieces(const options *options, program *program, arena *arena
         text_printf(out, "# in pieces: %u\n", result.cost);
 }
 
-static bool is_excepted(const options *options, const char *name) {
+static bool is_excepted(const options_t *options, const char *name) {
     size_t size = strlen(name);
     for (const char *line = options->exceptions; line && *line; line = strchr(line, '\n')) {
         if (*line == '\n') line++;
@@ -92,27 +92,27 @@ static bool is_excepted(const options *options, const char *name) {
 
 /* The network as it is given, or as the compiler's rewriting leaves it. */
 typedef struct candidate {
-    network *network;
-    text source;
-    program program;
-    search_result best;
+    network_t *network;
+    text_t source;
+    program_t program;
+    search_result_t best;
     const char *refusal, *fault;
-} candidate;
+} candidate_t;
 
 typedef struct finding {
-    candidate *best;
-    const candidate *given, *rewritten;
+    candidate_t *best;
+    const candidate_t *given, *rewritten;
     int64_t planned;
-    text report;
-} finding;
+    text_t report;
+} finding_t;
 
-static insitu_status make_candidate(const options *options, candidate *out, arena *arena, insitu_diag *diag) {
-    bindings bindings;
+static insitu_status make_candidate(const options_t *options, candidate_t *out, arena_t *arena, insitu_diag *diag) {
+    bindings_t bindings;
     TRY(network_remove_dead(out->network, diag));
     TRY(network_print(out->network, &out->source, diag));
     bind_symbols(options, &out->network->symbols, &bindings);
     out->program =
-        (program){.symbol_values = bindings.values, .symbol_bound = bindings.bound, .pieces = options->pieces};
+        (program_t){.symbol_values = bindings.values, .symbol_bound = bindings.bound, .pieces = options->pieces};
     if (out->network->symbols.symbol_count > MAX_SYMBOLS)
         out->refusal = "too many symbols";
     else if (!program_build(&out->program, out->network, arena))
@@ -124,9 +124,9 @@ static insitu_status make_candidate(const options *options, candidate *out, aren
     return INSITU_OK;
 }
 
-static void print_finding(const options *options, const char *name, finding *finding, arena *arena) {
-    program *program = &finding->best->program;
-    text out;
+static void print_finding(const options_t *options, const char *name, finding_t *finding, arena_t *arena) {
+    program_t *program = &finding->best->program;
+    text_t out;
     text_init(&out);
     text_printf(&out, "==== %s: the plan copies %" PRId64 ", the oracle %u%s\n%s", name, finding->planned,
                 finding->best->best.cost, program->capped ? " (places capped)" : "", finding->given->source.data);
@@ -141,8 +141,8 @@ static void print_finding(const options *options, const char *name, finding *fin
     text_release(&out);
 }
 
-static void count(const options *options, const char *name, finding *finding, totals *totals, arena *arena) {
-    const candidate *best = finding->best;
+static void count(const options_t *options, const char *name, finding_t *finding, totals_t *totals, arena_t *arena) {
+    const candidate_t *best = finding->best;
     totals->programs++;
     if (best->refusal) {
         totals->refused++;
@@ -160,9 +160,9 @@ static void count(const options *options, const char *name, finding *finding, to
     if ((!options->quiet && !same) || options->schedules) print_finding(options, name, finding, arena);
 }
 
-static insitu_status compare(const options *options, const char *name, candidate *given, candidate *rewritten,
-                             totals *totals, arena *arena, insitu_diag *diag) {
-    finding finding = {.given = given, .rewritten = rewritten, .best = given};
+static insitu_status compare(const options_t *options, const char *name, candidate_t *given, candidate_t *rewritten,
+                             totals_t *totals, arena_t *arena, insitu_diag *diag) {
+    finding_t finding = {.given = given, .rewritten = rewritten, .best = given};
     TRY(make_candidate(options, given, arena, diag));
     TRY(network_parse(given->source.data, &rewritten->network, diag));
     TRY(network_normalise(rewritten->network, diag));
@@ -177,12 +177,12 @@ static insitu_status compare(const options *options, const char *name, candidate
 }
 
 /* Takes the network over. */
-static insitu_status check_program(const options *options, const char *name, network *network, totals *totals,
+static insitu_status check_program(const options_t *options, const char *name, network_t *network, totals_t *totals,
                                    insitu_diag *diag) {
-    static candidate given, rewritten;
-    arena arena;
-    given = (candidate){.network = network};
-    rewritten = (candidate){.network = NULL};
+    static candidate_t given, rewritten;
+    arena_t arena;
+    given = (candidate_t){.network = network};
+    rewritten = (candidate_t){.network = NULL};
     text_init(&given.source);
     text_init(&rewritten.source);
     arena_init(&arena);
@@ -214,9 +214,9 @@ static char *read_all(const char *path) {
     return data;
 }
 
-static int check_file(const options *options, const char *path, totals *totals) {
+static int check_file(const options_t *options, const char *path, totals_t *totals) {
     insitu_diag diag;
-    network *network = NULL;
+    network_t *network = NULL;
     char *source = read_all(path);
     insitu_diag_init(&diag);
     if (!source) {
@@ -234,13 +234,13 @@ static int check_file(const options *options, const char *path, totals *totals) 
     return status == INSITU_OK ? 0 : 2;
 }
 
-static int check_seeds(const options *options, const char *kind, uint64_t first, uint64_t last, totals *totals) {
+static int check_seeds(const options_t *options, const char *kind, uint64_t first, uint64_t last, totals_t *totals) {
     bool crossed = strcmp(kind, "crossed") == 0;
     for (uint64_t seed = first; seed < last; seed++) {
         char name[32];
         insitu_diag diag;
         insitu_diag_init(&diag);
-        network *network = crossed ? random_crossed_network(seed) : random_network(seed);
+        network_t *network = crossed ? random_crossed_network(seed) : random_network(seed);
         (void)snprintf(name, sizeof name, "%s %" PRIu64, kind, seed);
         insitu_status status = check_program(options, name, network, totals, &diag);
         if (status == INSITU_OK) continue;
@@ -251,12 +251,12 @@ static int check_seeds(const options *options, const char *kind, uint64_t first,
 }
 
 /* Minima that are known: "# minimum BYTES: why" and a network. */
-static int check_known(const options *options, char *source, totals *totals) {
-    static candidate candidate;
+static int check_known(const options_t *options, char *source, totals_t *totals) {
+    static candidate_t candidate;
     static const char divider[] = "\n# =====\n";
     for (char *end = source, *text = source; end; text = end + sizeof divider - 1) {
         insitu_diag diag;
-        arena arena;
+        arena_t arena;
         char *line = strstr(text, "# minimum ");
         end = strstr(text, divider);
         if (end) *end = '\0';
@@ -283,7 +283,7 @@ static int check_known(const options *options, char *source, totals *totals) {
     return 0;
 }
 
-static int parse_options(options *options, int count, char **arguments) {
+static int parse_options(options_t *options, int count, char **arguments) {
     int at = 1;
     for (; at < count && strncmp(arguments[at], "--", 2) == 0; at++) {
         bool has_value = at + 1 < count;
@@ -308,8 +308,8 @@ static int parse_options(options *options, int count, char **arguments) {
 }
 
 int main(int argument_count, char **arguments) {
-    options options = {.nodes = DEFAULT_NODES};
-    totals totals = {0};
+    options_t options = {.nodes = DEFAULT_NODES};
+    totals_t totals = {0};
     int status = 0, at = parse_options(&options, argument_count, arguments);
     if (at >= argument_count || options.nodes < 2) {
         (void)fprintf(stderr, "usage: compare_copies [options] seeds FIRST LAST | FILE...\n");

@@ -5,26 +5,26 @@
 
 enum { MAX_RESCUES = 12, MAX_BASES = 64 };
 
-static const value *value_at(const situation *now, uint32_t id) { return &now->program->values[id]; }
+static const value_t *value_at(const situation_t *now, uint32_t id) { return &now->program->values[id]; }
 
-static const layer *layer_at(const situation *now, uint32_t compute) {
+static const layer_t *layer_at(const situation_t *now, uint32_t compute) {
     return &now->program->network->layers[now->program->computes[compute].layer];
 }
 
-static const elements *operand_at(const situation *now, uint32_t compute, uint32_t operand) {
+static const elements_t *operand_at(const situation_t *now, uint32_t compute, uint32_t operand) {
     return &now->program->tensors[layer_at(now, compute)->operands[operand].index];
 }
 
 /* ---- where values are ---- */
 
-static bool exists(const situation *now, uint32_t id) {
-    const value *value = value_at(now, id);
+static bool exists(const situation_t *now, uint32_t id) {
+    const value_t *value = value_at(now, id);
     return value->kind != VALUE_COMPUTED || now->placed[2 * value->compute] != 0;
 }
 
-static bool outside(const situation *now, uint32_t id, location *out) {
-    const value *value = value_at(now, id);
-    *out = (location){IN_FIXED, id};
+static bool outside(const situation_t *now, uint32_t id, location_t *out) {
+    const value_t *value = value_at(now, id);
+    *out = (location_t){IN_FIXED, id};
     if (value->kind == VALUE_FIXED || value->kind == VALUE_UNDEFINED) return true;
     out->kind = IN_ASIDE;
     if (now->flags[id] & SET_ASIDE) return true;
@@ -34,53 +34,53 @@ static bool outside(const situation *now, uint32_t id, location *out) {
     return (now->flags[id] & KEPT) != 0;
 }
 
-static uint32_t cell_of(const situation *now, uint32_t id, uint32_t but) {
+static uint32_t cell_of(const situation_t *now, uint32_t id, uint32_t but) {
     for (uint32_t i = 0; i < now->program->cell_count; i++)
         if (now->content[i] == id && i != but && !now->busy[i]) return i;
     return NONE;
 }
 
-void situation_find(const situation *now, uint32_t id, location *out) {
-    if (!outside(now, id, out)) *out = (location){IN_STATE, cell_of(now, id, NONE)};
+void situation_find(const situation_t *now, uint32_t id, location_t *out) {
+    if (!outside(now, id, out)) *out = (location_t){IN_STATE, cell_of(now, id, NONE)};
 }
 
-bool situation_has(const situation *now, uint32_t tensor) {
-    const elements *elements = &now->program->tensors[tensor];
+bool situation_has(const situation_t *now, uint32_t tensor) {
+    const elements_t *elements = &now->program->tensors[tensor];
     for (uint32_t i = 0; i < elements->count; i++)
         if (!exists(now, elements->values[i])) return false;
     return true;
 }
 
-bool situation_all_outside(const situation *now, uint32_t tensor) {
-    const elements *elements = &now->program->tensors[tensor];
-    location where;
+bool situation_all_outside(const situation_t *now, uint32_t tensor) {
+    const elements_t *elements = &now->program->tensors[tensor];
+    location_t where;
     for (uint32_t i = 0; i < elements->count; i++)
         if (!outside(now, elements->values[i], &where)) return false;
     return true;
 }
 
-bool situation_is_ready(const situation *now, uint32_t compute) {
-    const layer *layer = layer_at(now, compute);
+bool situation_is_ready(const situation_t *now, uint32_t compute) {
+    const layer_t *layer = layer_at(now, compute);
     for (uint32_t i = 0; i < layer->operand_count; i++)
         if (!situation_has(now, layer->operands[i].index)) return false;
     return true;
 }
 
 /* What final values, results and layers that have not run need. Of layer except only what others need too. */
-static void find_needs(situation *now, uint32_t except) {
-    const program *program = now->program;
+static void find_needs(situation_t *now, uint32_t except) {
+    const program_t *program = now->program;
     memset(now->need, 0, program->value_count);
     for (uint32_t i = 0; i < program->cell_count; i++) now->need[program->cells[i].last] = 1;
     for (uint32_t c = 0; c < program->compute_count; c++) {
         if (now->placed[2 * c] || c == except) continue;
         for (uint32_t k = 0; k < layer_at(now, c)->operand_count; k++) {
-            const elements *operand = operand_at(now, c, k);
+            const elements_t *operand = operand_at(now, c, k);
             for (uint32_t i = 0; i < operand->count; i++) now->need[operand->values[i]] = 1;
         }
     }
     for (uint32_t o = 0; o < program->network->output_count; o++) {
         if (program->network->outputs[o].kind != OUTPUT_TENSOR) continue;
-        const elements *output = &program->tensors[program->network->outputs[o].tensor.index];
+        const elements_t *output = &program->tensors[program->network->outputs[o].tensor.index];
         for (uint32_t i = 0; i < output->count; i++) now->need[output->values[i]] = 1;
     }
     for (uint32_t i = 0; i < program->value_count; i++)
@@ -89,38 +89,38 @@ static void find_needs(situation *now, uint32_t except) {
 
 /* ---- single moves ---- */
 
-static void log_move(situation *now, location to, location from) {
+static void log_move(situation_t *now, location_t to, location_t from) {
     if (!now->log) return;
-    schedule *log = now->log;
+    schedule_t *log = now->log;
     if (arena_grow(log->arena, &log->steps, &log->capacity, log->count + 1, sizeof *log->steps) != INSITU_OK) abort();
-    log->steps[log->count++] = (schedule_step){.to = to, .from = from};
+    log->steps[log->count++] = (schedule_step_t){.to = to, .from = from};
 }
 
-static void spill(situation *now, uint32_t at) {
+static void spill(situation_t *now, uint32_t at) {
     uint32_t id = now->content[at];
     now->flags[id] |= SET_ASIDE;
     now->cost += value_at(now, id)->bytes;
-    log_move(now, (location){IN_ASIDE, id}, (location){IN_STATE, at});
+    log_move(now, (location_t){IN_ASIDE, id}, (location_t){IN_STATE, at});
 }
 
-static void keep(situation *now, uint32_t at) {
+static void keep(situation_t *now, uint32_t at) {
     uint32_t id = now->content[at];
     now->flags[id] |= KEPT;
-    log_move(now, (location){IN_KEPT, id}, (location){IN_STATE, at});
+    log_move(now, (location_t){IN_KEPT, id}, (location_t){IN_STATE, at});
 }
 
-static void store(situation *now, uint32_t at, uint32_t id) {
-    location from = {IN_STATE, NONE};
+static void store(situation_t *now, uint32_t at, uint32_t id) {
+    location_t from = {IN_STATE, NONE};
     for (uint32_t i = 0; i < now->program->cell_count && from.index == NONE; i++)
         if (now->content[i] == id) from.index = i;
     bool moves = from.index != NONE || (outside(now, id, &from) && (from.kind == IN_FIXED || from.kind == IN_ASIDE));
     if (!moves && !value_at(now, id)->written) now->cost += value_at(now, id)->bytes;
-    log_move(now, (location){IN_STATE, at}, from);
+    log_move(now, (location_t){IN_STATE, at}, from);
     now->content[at] = (uint16_t)id;
 }
 
 /* Is there a cell that is yet to be given the value, at being stored over? */
-static bool is_wanted(const situation *now, uint32_t id, uint32_t at) {
+static bool is_wanted(const situation_t *now, uint32_t id, uint32_t at) {
     for (uint32_t i = 0; i < now->program->cell_count; i++)
         if (now->program->cells[i].last == id && (now->content[i] != id || i == at)) return true;
     for (uint32_t i = 0; i < now->row_count; i++)
@@ -129,9 +129,9 @@ static bool is_wanted(const situation *now, uint32_t id, uint32_t at) {
 }
 
 /* May the cell be stored over for nothing? What the program keeps anyway is kept now. */
-static bool is_free(situation *now, uint32_t at) {
+static bool is_free(situation_t *now, uint32_t at) {
     uint32_t id = now->content[at];
-    location where;
+    location_t where;
     if (!now->need[id] || cell_of(now, id, at) != NONE) return true;
     bool is_outside = outside(now, id, &where);
     if (is_outside && (where.kind == IN_FIXED || where.kind == IN_ASIDE)) return true;
@@ -141,7 +141,7 @@ static bool is_free(situation *now, uint32_t at) {
 }
 
 /* Stores the value at a cell where it is at last to be, if nothing is lost by that. */
-static bool rescue(situation *now, uint32_t at, uint32_t depth) {
+static bool rescue(situation_t *now, uint32_t at, uint32_t depth) {
     uint32_t id = now->content[at];
     bool done = false, was_busy = now->busy[at];
     if (depth == MAX_RESCUES) return false;
@@ -157,21 +157,21 @@ static bool rescue(situation *now, uint32_t at, uint32_t depth) {
 }
 
 /* Before a cell is stored over. */
-static void vacate(situation *now, uint32_t at) {
-    location where;
+static void vacate(situation_t *now, uint32_t at) {
+    location_t where;
     if (!is_free(now, at) && !rescue(now, at, 0) && !outside(now, now->content[at], &where)) spill(now, at);
 }
 
 /* ---- storing many at once ---- */
 
-static bool is_pending(const pending *rows, uint32_t count, uint32_t id) {
+static bool is_pending(const pending_t *rows, uint32_t count, uint32_t id) {
     for (uint32_t i = 0; i < count; i++)
         if (rows[i].id == id) return true;
     return false;
 }
 
 /* The row to be stored although its old value is needed: one that nothing stores if there is one, else the smallest. */
-static uint32_t choose(const situation *now, const pending *rows, uint32_t count) {
+static uint32_t choose(const situation_t *now, const pending_t *rows, uint32_t count) {
     uint32_t best = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t old = now->content[rows[i].at];
@@ -181,7 +181,7 @@ static uint32_t choose(const situation *now, const pending *rows, uint32_t count
     return best;
 }
 
-static void store_all(situation *now, pending *rows, uint32_t count) {
+static void store_all(situation_t *now, pending_t *rows, uint32_t count) {
     now->rows = rows;
     while (count > 0) {
         now->row_count = count;
@@ -203,36 +203,36 @@ static void store_all(situation *now, pending *rows, uint32_t count) {
     now->row_count = 0;
 }
 
-static pending *pending_rows(const situation *now) {
-    pending *rows = calloc(now->program->cell_count + 1, sizeof *rows);
+static pending_t *pending_rows(const situation_t *now) {
+    pending_t *rows = calloc(now->program->cell_count + 1, sizeof *rows);
     if (!rows) abort();
     return rows;
 }
 
-static void bring(situation *now, const elements *tensor, const place *place) {
-    pending *rows = pending_rows(now);
+static void bring(situation_t *now, const elements_t *tensor, const place_t *place) {
+    pending_t *rows = pending_rows(now);
     uint32_t count = 0;
     for (uint32_t i = 0; i < tensor->count; i++)
         if (value_at(now, tensor->values[i])->kind != VALUE_UNDEFINED)
-            rows[count++] = (pending){place->cells[i], tensor->values[i]};
+            rows[count++] = (pending_t){place->cells[i], tensor->values[i]};
     store_all(now, rows, count);
     free(rows);
 }
 
-bool situation_bring(situation *now, uint32_t tensor, const place *place) {
+bool situation_bring(situation_t *now, uint32_t tensor, const place_t *place) {
     find_needs(now, NONE);
     bring(now, &now->program->tensors[tensor], place);
     return true;
 }
 
-void situation_finish(situation *now) {
-    const program *program = now->program;
-    pending *rows = pending_rows(now);
+void situation_finish(situation_t *now) {
+    const program_t *program = now->program;
+    pending_t *rows = pending_rows(now);
     uint32_t count = 0;
     find_needs(now, NONE);
     for (uint32_t i = 0; i < program->cell_count; i++)
         if (value_at(now, program->cells[i].last)->kind != VALUE_UNDEFINED)
-            rows[count++] = (pending){i, program->cells[i].last};
+            rows[count++] = (pending_t){i, program->cells[i].last};
     store_all(now, rows, count);
     free(rows);
 }
@@ -240,7 +240,7 @@ void situation_finish(situation *now) {
 /* ---- reading ---- */
 
 /* May the layer read these cells, with what it stores to? owner: element of the result + 1. */
-static bool may_read(const situation *now, bool replaces, const elements *tensor, const uint32_t *cells) {
+static bool may_read(const situation_t *now, bool replaces, const elements_t *tensor, const uint32_t *cells) {
     for (uint32_t i = 0; i < tensor->count; i++) {
         uint32_t owner = now->owner[cells[i]];
         if (owner && (!replaces || (owner - 1) % tensor->count != i)) return false;
@@ -249,16 +249,16 @@ static bool may_read(const situation *now, bool replaces, const elements *tensor
 }
 
 typedef struct finding {
-    const situation *now;
-    const elements *tensor;
+    const situation_t *now;
+    const elements_t *tensor;
     bool replaces;
     int64_t strides[MAX_RANK];
     uint32_t *cells;
-} finding;
+} finding_t;
 
-static bool try_strides(finding *finding, uint32_t base, uint32_t dim) {
-    const situation *now = finding->now;
-    const elements *tensor = finding->tensor;
+static bool try_strides(finding_t *finding, uint32_t base, uint32_t dim) {
+    const situation_t *now = finding->now;
+    const elements_t *tensor = finding->tensor;
     uint32_t count = now->program->cell_count, storage = now->program->cells[base].storage;
     if (dim < tensor->rank) {
         uint32_t step = 1;
@@ -284,16 +284,16 @@ static bool try_strides(finding *finding, uint32_t base, uint32_t dim) {
 }
 
 /* The tensor as one strided view of a state. */
-static bool find_view(const situation *now, const elements *tensor, bool replaces, uint32_t *cells) {
-    finding finding = {.now = now, .tensor = tensor, .replaces = replaces, .cells = cells};
+static bool find_view(const situation_t *now, const elements_t *tensor, bool replaces, uint32_t *cells) {
+    finding_t finding = {.now = now, .tensor = tensor, .replaces = replaces, .cells = cells};
     if (tensor->count == 0) return true;
     for (uint32_t i = 0; i < now->program->cell_count; i++)
         if (now->content[i] == tensor->values[0] && try_strides(&finding, i, 0)) return true;
     return false;
 }
 
-bool situation_shows(const situation *now, uint32_t tensor) {
-    const elements *elements = &now->program->tensors[tensor];
+bool situation_shows(const situation_t *now, uint32_t tensor) {
+    const elements_t *elements = &now->program->tensors[tensor];
     uint32_t *cells = calloc(elements->count + 1, sizeof *cells);
     if (!cells) abort();
     bool found = find_view(now, elements, true, cells);
@@ -302,17 +302,17 @@ bool situation_shows(const situation *now, uint32_t tensor) {
 }
 
 /* Element by element, from wherever each is and may be read. */
-static bool find_piece(const situation *now, uint32_t id, uint32_t element, location *out) {
+static bool find_piece(const situation_t *now, uint32_t id, uint32_t element, location_t *out) {
     if (outside(now, id, out)) return true;
     for (uint32_t i = 0; i < now->program->cell_count; i++) {
         if (now->content[i] != id || (now->owner[i] && now->owner[i] != element + 1)) continue;
-        *out = (location){IN_STATE, i};
+        *out = (location_t){IN_STATE, i};
         return true;
     }
     return false;
 }
 
-static void gather(situation *now, uint32_t id, location *out) {
+static void gather(situation_t *now, uint32_t id, location_t *out) {
     if (outside(now, id, out)) return;
     uint32_t at = 0;
     while (now->content[at] != id) at++;
@@ -323,14 +323,14 @@ static void gather(situation *now, uint32_t id, location *out) {
     (void)outside(now, id, out);
 }
 
-static void read_operand(situation *now, const elements *tensor, const compute *compute, bool must_gather,
-                         location *out) {
+static void read_operand(situation_t *now, const elements_t *tensor, const compute_t *compute, bool must_gather,
+                         location_t *out) {
     uint32_t *cells = calloc(tensor->count + 1, sizeof *cells);
     if (!cells) abort();
     bool all_outside = true;
     for (uint32_t i = 0; i < tensor->count && all_outside; i++) all_outside = outside(now, tensor->values[i], &out[i]);
     if (!all_outside && !must_gather && find_view(now, tensor, compute->replaces, cells)) {
-        for (uint32_t i = 0; i < tensor->count; i++) out[i] = (location){IN_STATE, cells[i]};
+        for (uint32_t i = 0; i < tensor->count; i++) out[i] = (location_t){IN_STATE, cells[i]};
     } else if (!all_outside) {
         bool pieces = now->program->pieces && compute->elementwise;
         for (uint32_t i = 0; i < tensor->count; i++)
@@ -341,13 +341,13 @@ static void read_operand(situation *now, const elements *tensor, const compute *
 
 /* ---- running a layer ---- */
 
-static void log_run(situation *now, uint32_t index, const location *operands, uint32_t operand_count,
-                    const location *results, uint32_t result_count) {
-    schedule *log = now->log;
+static void log_run(situation_t *now, uint32_t index, const location_t *operands, uint32_t operand_count,
+                    const location_t *results, uint32_t result_count) {
+    schedule_t *log = now->log;
     if (!log) return;
     if (arena_grow(log->arena, &log->steps, &log->capacity, log->count + 1, sizeof *log->steps) != INSITU_OK) abort();
-    schedule_step *step = &log->steps[log->count++];
-    *step = (schedule_step){.runs = true, .compute = index};
+    schedule_step_t *step = &log->steps[log->count++];
+    *step = (schedule_step_t){.runs = true, .compute = index};
     step->operands = oracle_array(log->arena, operand_count, sizeof *operands);
     step->results = oracle_array(log->arena, result_count, sizeof *results);
     memcpy(step->operands, operands, operand_count * sizeof *operands);
@@ -355,11 +355,11 @@ static void log_run(situation *now, uint32_t index, const location *operands, ui
 }
 
 /* The cells that the layer stores to are claimed; what else needs from them is moved away. False: claimed twice. */
-static bool claim(situation *now, uint32_t index, const uint8_t placed[2]) {
-    const layer *layer = layer_at(now, index);
+static bool claim(situation_t *now, uint32_t index, const uint8_t placed[2]) {
+    const layer_t *layer = layer_at(now, index);
     find_needs(now, index);
     for (uint32_t r = 0; r < layer->result_count; r++) {
-        const elements *result = &now->program->tensors[layer->results[r].index];
+        const elements_t *result = &now->program->tensors[layer->results[r].index];
         for (uint32_t i = 0; placed[r] >= 2 && i < result->count; i++) {
             uint32_t at = result->places[placed[r] - 2].cells[i];
             if (now->busy[at]) return false;
@@ -377,21 +377,21 @@ static bool claim(situation *now, uint32_t index, const uint8_t placed[2]) {
     return true;
 }
 
-static void unclaim(situation *now) {
+static void unclaim(situation_t *now) {
     memset(now->busy, 0, now->program->cell_count);
     memset(now->owner, 0, now->program->cell_count * sizeof *now->owner);
 }
 
-static uint32_t result_locations(situation *now, uint32_t index, const uint8_t placed[2], location *out) {
-    const layer *layer = layer_at(now, index);
+static uint32_t result_locations(situation_t *now, uint32_t index, const uint8_t placed[2], location_t *out) {
+    const layer_t *layer = layer_at(now, index);
     uint32_t count = 0;
     for (uint32_t r = 0; r < layer->result_count; r++) {
-        const elements *result = &now->program->tensors[layer->results[r].index];
+        const elements_t *result = &now->program->tensors[layer->results[r].index];
         now->placed[2 * index + r] = placed[r];
         for (uint32_t i = 0; i < result->count; i++) {
-            out[count] = (location){IN_RESULT, result->values[i]};
+            out[count] = (location_t){IN_RESULT, result->values[i]};
             if (placed[r] >= 2) {
-                out[count] = (location){IN_STATE, result->places[placed[r] - 2].cells[i]};
+                out[count] = (location_t){IN_STATE, result->places[placed[r] - 2].cells[i]};
                 now->content[out[count].index] = (uint16_t)result->values[i];
             }
             count++;
@@ -400,28 +400,28 @@ static uint32_t result_locations(situation *now, uint32_t index, const uint8_t p
     return count;
 }
 
-bool situation_run(situation *now, uint32_t index, const uint8_t placed[2]) {
-    const compute *compute = &now->program->computes[index];
-    const layer *layer = layer_at(now, index);
+bool situation_run(situation_t *now, uint32_t index, const uint8_t placed[2]) {
+    const compute_t *compute = &now->program->computes[index];
+    const layer_t *layer = layer_at(now, index);
     uint32_t operands = 0, results = 0;
     for (uint32_t k = 0; k < layer->operand_count; k++) operands += operand_at(now, index, k)->count;
     for (uint32_t r = 0; r < layer->result_count; r++) results += now->program->tensors[layer->results[r].index].count;
-    location *from = calloc(operands + results + 1, sizeof *from);
+    location_t *from = calloc(operands + results + 1, sizeof *from);
     if (!from) abort();
     bool in_place = compute->updates && placed[0] >= 2;
-    const place *place = NULL;
+    const place_t *place = NULL;
     if (in_place) place = &now->program->tensors[layer->results[0].index].places[placed[0] - 2];
     if (in_place) (void)situation_bring(now, layer->operands[0].index, place);
     bool done = claim(now, index, placed);
     operands = 0;
     for (uint32_t k = 0; k < layer->operand_count && done; k++) {
-        const elements *operand = operand_at(now, index, k);
-        location *out = from + operands;
+        const elements_t *operand = operand_at(now, index, k);
+        location_t *out = from + operands;
         operands += operand->count;
         if (k == 0 && in_place) {
             for (uint32_t i = 0; i < operand->count; i++) {
                 done &= now->content[place->cells[i]] == operand->values[i];
-                out[i] = (location){IN_STATE, place->cells[i]};
+                out[i] = (location_t){IN_STATE, place->cells[i]};
             }
             continue;
         }

@@ -43,75 +43,75 @@ enum {
     DEFAULT_NODES = 30000
 };
 
-typedef enum value_kind { VALUE_FIXED, VALUE_OLD, VALUE_COMPUTED, VALUE_UNDEFINED } value_kind;
+typedef enum value_kind { VALUE_FIXED, VALUE_OLD, VALUE_COMPUTED, VALUE_UNDEFINED } value_kind_t;
 typedef struct value {
-    value_kind kind;
+    value_kind_t kind;
     uint32_t bytes;
     uint32_t tensor, element; /* where it is made */
     uint32_t compute, result; /* COMPUTED */
     bool kept;                /* the program itself stores it outside states */
     bool written;             /* an update stores it into a state from wherever it is */
-} value;
+} value_t;
 
 typedef struct place { /* where each element of a tensor lies: cells */
     uint32_t *cells;   /* NONE: nowhere */
     bool whole;        /* no NONE, no cell twice */
     bool strided;      /* whole, and one strided view */
-} place;
+} place_t;
 
 typedef struct elements { /* of one tensor */
     uint32_t count, rank, bytes;
     int64_t sizes[MAX_RANK];
     uint32_t *values;
-    place places[MAX_PLACES];
+    place_t places[MAX_PLACES];
     uint32_t place_count;
-} elements;
+} elements_t;
 
 typedef struct origin { /* which element of which operand an element of a moving layer's result is */
     uint32_t operand, element;
-} origin;
+} origin_t;
 
 typedef struct compute {
     uint32_t layer;
     bool elementwise, updates;
     bool replaces; /* it may store element i over element i of its operands */
     bool dead;     /* none of its elements reaches a final value or a result: it need not run */
-} compute;
+} compute_t;
 
 typedef struct cell {
     uint32_t storage;       /* state or input: number of a row of cells */
     uint32_t initial, last; /* values when the call begins and ends */
-} cell;
+} cell_t;
 
 typedef struct program {
-    const network *network;
-    arena *arena;
+    const network_t *network;
+    arena_t *arena;
     const char *refusal; /* why it can't be searched; NULL */
-    const sym_value *symbol_values;
+    const sym_value_t *symbol_values;
     const bool *symbol_bound;
-    elements *tensors;
-    origin **origins; /* by layer; NULL: it computes, or has no operands */
-    value *values;
+    elements_t *tensors;
+    origin_t **origins; /* by layer; NULL: it computes, or has no operands */
+    value_t *values;
     uint32_t value_count, value_capacity;
-    compute computes[MAX_COMPUTES];
+    compute_t computes[MAX_COMPUTES];
     uint32_t compute_count;
-    cell cells[MAX_CELLS];
+    cell_t cells[MAX_CELLS];
     uint32_t cell_count;
     const char **storage_names;
     uint32_t storage_count;
     bool capped; /* some tensor has more places than are tried */
     bool pieces;
-} program;
+} program_t;
 
 /* elements.c. False: program->refusal. The network outlives the program. */
-bool program_build(program *program, const network *network, arena *arena);
-bool program_number(program *program, sym expression, int64_t *out);
-bool program_output_is_state(const program *program, uint32_t output);
+bool program_build(program_t *program, const network_t *network, arena_t *arena);
+bool program_number(program_t *program, sym_t expression, int64_t *out);
+bool program_output_is_state(const program_t *program, uint32_t output);
 /* places.c: fills in the places of all tensors. */
-bool program_find_places(program *program);
-bool elements_are_strided(const elements *tensor, const uint32_t *cells);
+bool program_find_places(program_t *program);
+bool elements_are_strided(const elements_t *tensor, const uint32_t *cells);
 /* movement.c: the origins of a layer's result; NULL if it computes. */
-bool movement_of(program *program, uint32_t layer, origin **out_origins);
+bool movement_of(program_t *program, uint32_t layer, origin_t **out_origins);
 
 /* ---- schedules ---- */
 typedef enum memory_kind {
@@ -120,67 +120,67 @@ typedef enum memory_kind {
     IN_RESULT,
     IN_ASIDE,
     IN_KEPT
-} memory_kind;
+} memory_kind_t;
 typedef struct location {
-    memory_kind kind;
+    memory_kind_t kind;
     uint32_t index;
-} location;
+} location_t;
 typedef struct schedule_step {
-    bool runs;                    /* a layer; else one element moves */
-    location to, from;            /* move */
-    uint32_t compute;             /* run */
-    location *operands, *results; /* run: all elements of the operands one after another, of the results */
-} schedule_step;
+    bool runs;                      /* a layer; else one element moves */
+    location_t to, from;            /* move */
+    uint32_t compute;               /* run */
+    location_t *operands, *results; /* run: all elements of the operands one after another, of the results */
+} schedule_step_t;
 typedef struct schedule {
-    arena *arena;
-    schedule_step *steps;
+    arena_t *arena;
+    schedule_step_t *steps;
     uint32_t count, capacity;
-    location *outputs; /* all elements of the tensor outputs, one after another */
-} schedule;
+    location_t *outputs; /* all elements of the tensor outputs, one after another */
+} schedule_t;
 
 typedef struct pending { /* a value that a cell is to be given */
     uint32_t at, id;
-} pending;
+} pending_t;
 
 /* moves.c: a state of the search, and what may be done in it. */
 typedef struct situation {
-    const program *program;
+    const program_t *program;
     uint16_t *content; /* each cell's value */
     uint8_t *placed;   /* each compute's results: 0 not run, 1 in memory of its own, 2 + p in place p */
     uint8_t *flags;    /* each value: SET_ASIDE, KEPT */
     uint32_t cost;
-    schedule *log;       /* NULL: none */
-    const pending *rows; /* what is being stored */
+    schedule_t *log;       /* NULL: none */
+    const pending_t *rows; /* what is being stored */
     uint32_t row_count;
     uint8_t *need; /* scratch: values that something needs later */
     uint8_t *busy; /* scratch: cells that can't be stored to */
     uint32_t *owner;
-} situation;
+} situation_t;
 enum { SET_ASIDE = 1, KEPT = 2 };
 
-bool situation_is_ready(const situation *now, uint32_t compute);
-bool situation_has(const situation *now, uint32_t tensor); /* each of its values exists */
-bool situation_all_outside(const situation *now, uint32_t tensor);
-bool situation_shows(const situation *now, uint32_t tensor); /* it is a strided view of a state */
+bool situation_is_ready(const situation_t *now, uint32_t compute);
+bool situation_has(const situation_t *now, uint32_t tensor); /* each of its values exists */
+bool situation_all_outside(const situation_t *now, uint32_t tensor);
+bool situation_shows(const situation_t *now, uint32_t tensor); /* it is a strided view of a state */
 /* False: it can't be done. */
-bool situation_run(situation *now, uint32_t compute, const uint8_t placed[2]);
-bool situation_bring(situation *now, uint32_t tensor, const place *place);
-void situation_finish(situation *now);
-void situation_find(const situation *now, uint32_t value, location *out); /* some place where it is */
+bool situation_run(situation_t *now, uint32_t compute, const uint8_t placed[2]);
+bool situation_bring(situation_t *now, uint32_t tensor, const place_t *place);
+void situation_finish(situation_t *now);
+void situation_find(const situation_t *now, uint32_t value, location_t *out); /* some place where it is */
 
 /* search.c */
 typedef struct search_result {
     const char *refusal; /* NULL: cost is the minimum */
     uint32_t cost, nodes;
-    schedule schedule;
-} search_result;
-void search(const program *program, uint32_t node_limit, arena *arena, search_result *out);
+    schedule_t schedule;
+} search_result_t;
+void search(const program_t *program, uint32_t node_limit, arena_t *arena, search_result_t *out);
 
 /* replay.c: runs the schedule on memory; NULL, or what is wrong. */
-const char *replay(const program *program, const schedule *schedule, uint32_t cost, arena *arena);
-void schedule_print(const program *program, const schedule *schedule, text *out);
+const char *replay(const program_t *program, const schedule_t *schedule, uint32_t cost, arena_t *arena);
+void schedule_print(const program_t *program, const schedule_t *schedule, text_t *out);
 
 /* Test tools stop where the memory ends. */
-void *oracle_array(arena *arena, size_t count, size_t size);
+void *oracle_array(arena_t *arena, size_t count, size_t size);
 
 #endif

@@ -3,7 +3,7 @@
 #include "oracle.h"
 #include <string.h>
 
-bool elements_are_strided(const elements *tensor, const uint32_t *cells) {
+bool elements_are_strided(const elements_t *tensor, const uint32_t *cells) {
     int64_t strides[MAX_RANK], step = 1;
     for (uint32_t d = tensor->rank; d-- > 0; step *= tensor->sizes[d])
         strides[d] = tensor->sizes[d] > 1 && tensor->count ? (int64_t)cells[step] - cells[0] : 0;
@@ -16,12 +16,12 @@ bool elements_are_strided(const elements *tensor, const uint32_t *cells) {
 }
 
 typedef struct finder {
-    program *program;
+    program_t *program;
     bool *once; /* scratch: cells */
     bool grew;
-} finder;
+} finder_t;
 
-static void classify(finder *finder, const elements *tensor, place *place) {
+static void classify(finder_t *finder, const elements_t *tensor, place_t *place) {
     place->whole = true;
     memset(finder->once, 0, finder->program->cell_count + 1);
     for (uint32_t i = 0; i < tensor->count && place->whole; i++) {
@@ -31,13 +31,13 @@ static void classify(finder *finder, const elements *tensor, place *place) {
     place->strided = place->whole && elements_are_strided(tensor, place->cells);
 }
 
-static void add_place(finder *finder, uint32_t index, const uint32_t *cells) {
-    program *program = finder->program;
-    elements *tensor = &program->tensors[index];
+static void add_place(finder_t *finder, uint32_t index, const uint32_t *cells) {
+    program_t *program = finder->program;
+    elements_t *tensor = &program->tensors[index];
     uint32_t lying = 0;
     for (uint32_t i = 0; i < tensor->count; i++) {
         if (cells[i] == NONE) continue;
-        const value *there = &program->values[program->cells[cells[i]].initial];
+        const value_t *there = &program->values[program->cells[cells[i]].initial];
         if (there->bytes != tensor->bytes) return;
         lying++;
     }
@@ -48,7 +48,7 @@ static void add_place(finder *finder, uint32_t index, const uint32_t *cells) {
         program->capped = true;
         return;
     }
-    place *place = &tensor->places[tensor->place_count++];
+    place_t *place = &tensor->places[tensor->place_count++];
     place->cells = oracle_array(program->arena, tensor->count, sizeof *cells);
     memcpy(place->cells, cells, tensor->count * sizeof *cells);
     classify(finder, tensor, place);
@@ -56,10 +56,10 @@ static void add_place(finder *finder, uint32_t index, const uint32_t *cells) {
 }
 
 /* The operand's elements where those of the result lie that are they. Where several are one element: the first, the last. */
-static void follow_down(finder *finder, const layer *layer, const origin *origins, uint32_t operand,
+static void follow_down(finder_t *finder, const layer_t *layer, const origin_t *origins, uint32_t operand,
                         const uint32_t *cells) {
-    program *program = finder->program;
-    const elements *result = &program->tensors[layer->results[0].index];
+    program_t *program = finder->program;
+    const elements_t *result = &program->tensors[layer->results[0].index];
     uint32_t tensor = layer->operands[operand].index;
     uint32_t *below = oracle_array(program->arena, program->tensors[tensor].count, sizeof *below);
     for (uint32_t last = 0; last < 2; last++) {
@@ -73,9 +73,9 @@ static void follow_down(finder *finder, const layer *layer, const origin *origin
     }
 }
 
-static void follow_movement(finder *finder, const layer *layer, const origin *origins) {
-    program *program = finder->program;
-    elements *result = &program->tensors[layer->results[0].index];
+static void follow_movement(finder_t *finder, const layer_t *layer, const origin_t *origins) {
+    program_t *program = finder->program;
+    elements_t *result = &program->tensors[layer->results[0].index];
     bool update = layer_info_of(layer->kind)->traits & TRAIT_UPDATE;
     for (uint32_t p = 0; p < result->place_count; p++) {
         for (uint32_t k = 0; k < layer->operand_count; k++)
@@ -83,7 +83,7 @@ static void follow_movement(finder *finder, const layer *layer, const origin *or
         if (update) add_place(finder, layer->operands[0].index, result->places[p].cells);
     }
     if (layer->kind == LAYER_CONCAT) return;
-    const elements *x = &program->tensors[layer->operands[0].index];
+    const elements_t *x = &program->tensors[layer->operands[0].index];
     uint32_t *above = oracle_array(program->arena, result->count, sizeof *above);
     for (uint32_t p = 0; p < x->place_count; p++) {
         for (uint32_t i = 0; i < result->count; i++) above[i] = x->places[p].cells[update ? i : origins[i].element];
@@ -91,24 +91,24 @@ static void follow_movement(finder *finder, const layer *layer, const origin *or
     }
 }
 
-static void follow_compute(finder *finder, const compute *compute) {
-    program *program = finder->program;
-    const layer *layer = &program->network->layers[compute->layer];
+static void follow_compute(finder_t *finder, const compute_t *compute) {
+    program_t *program = finder->program;
+    const layer_t *layer = &program->network->layers[compute->layer];
     if (layer->result_count == 0) return;
-    elements *result = &program->tensors[layer->results[0].index];
+    elements_t *result = &program->tensors[layer->results[0].index];
     for (uint32_t p = 0; p < result->place_count; p++) {
         if (!result->places[p].strided) continue;
         for (uint32_t k = 0; k < layer->operand_count && (compute->replaces || (compute->updates && k == 0)); k++)
             if (program->tensors[layer->operands[k].index].count == result->count)
                 add_place(finder, layer->operands[k].index, result->places[p].cells);
     }
-    const elements *x = &program->tensors[layer->operands[0].index];
+    const elements_t *x = &program->tensors[layer->operands[0].index];
     for (uint32_t p = 0; p < x->place_count && compute->updates; p++)
         add_place(finder, layer->results[0].index, x->places[p].cells);
 }
 
-static void begin_at_ends(finder *finder) {
-    const network *network = finder->program->network;
+static void begin_at_ends(finder_t *finder) {
+    const network_t *network = finder->program->network;
     for (uint32_t i = 0; i < network->state_count; i++)
         if (network->states[i].next.index != NONE)
             add_place(finder, network->states[i].next.index,
@@ -119,9 +119,9 @@ static void begin_at_ends(finder *finder) {
     }
 }
 
-bool program_find_places(program *program) {
-    const network *network = program->network;
-    finder finder = {program, oracle_array(program->arena, program->cell_count, sizeof(bool)), true};
+bool program_find_places(program_t *program) {
+    const network_t *network = program->network;
+    finder_t finder = {program, oracle_array(program->arena, program->cell_count, sizeof(bool)), true};
     for (uint32_t i = 0; i < network->tensor_count; i++)
         if (program->tensors[i].place_count) classify(&finder, &program->tensors[i], &program->tensors[i].places[0]);
     begin_at_ends(&finder);

@@ -12,9 +12,9 @@ static uint64_t mix(uint64_t a, uint64_t b) {
 }
 
 /* What a layer makes of an element: elementwise of that element of its operands, else of all. */
-static uint64_t computed(const program *program, uint32_t compute, uint32_t result, uint32_t element,
+static uint64_t computed(const program_t *program, uint32_t compute, uint32_t result, uint32_t element,
                          const uint64_t *const *operands) {
-    const layer *layer = &program->network->layers[program->computes[compute].layer];
+    const layer_t *layer = &program->network->layers[program->computes[compute].layer];
     bool elementwise = program->computes[compute].elementwise;
     uint64_t sum = mix(compute * 4 + result, element);
     for (uint32_t k = 0; k < layer->operand_count; k++) {
@@ -25,12 +25,12 @@ static uint64_t computed(const program *program, uint32_t compute, uint32_t resu
     return sum;
 }
 
-static uint64_t fixed(const program *program, uint32_t id) {
+static uint64_t fixed(const program_t *program, uint32_t id) {
     return mix(program->values[id].tensor, program->values[id].element);
 }
 
-static void evaluate_compute(const program *program, uint32_t compute, uint64_t **values) {
-    const layer *layer = &program->network->layers[program->computes[compute].layer];
+static void evaluate_compute(const program_t *program, uint32_t compute, uint64_t **values) {
+    const layer_t *layer = &program->network->layers[program->computes[compute].layer];
     const uint64_t *operands[64];
     for (uint32_t k = 0; k < layer->operand_count && k < COUNT_OF(operands); k++)
         operands[k] = values[layer->operands[k].index];
@@ -39,22 +39,22 @@ static void evaluate_compute(const program *program, uint32_t compute, uint64_t 
             values[layer->results[r].index][i] = computed(program, compute, r, i, operands);
 }
 
-static uint64_t **evaluate(const program *program, arena *arena) {
-    const network *network = program->network;
+static uint64_t **evaluate(const program_t *program, arena_t *arena) {
+    const network_t *network = program->network;
     uint64_t **values = oracle_array(arena, network->tensor_count, sizeof *values);
     uint32_t compute = 0;
     for (uint32_t t = 0; t < network->tensor_count; t++) {
-        const elements *tensor = &program->tensors[t];
+        const elements_t *tensor = &program->tensors[t];
         values[t] = oracle_array(arena, tensor->count, sizeof(uint64_t));
         for (uint32_t i = 0; i < tensor->count; i++) values[t][i] = fixed(program, tensor->values[i]);
     }
     for (uint32_t l = 0; l < network->order_count; l++) {
         uint32_t index = network->order[l].index;
-        const layer *layer = &network->layers[index];
+        const layer_t *layer = &network->layers[index];
         if (compute < program->compute_count && program->computes[compute].layer == index)
             evaluate_compute(program, compute++, values);
         for (uint32_t i = 0; program->origins[index] && i < program->tensors[layer->results[0].index].count; i++) {
-            origin from = program->origins[index][i];
+            origin_t from = program->origins[index][i];
             values[layer->results[0].index][i] = values[layer->operands[from.operand].index][from.element];
         }
     }
@@ -66,11 +66,11 @@ static uint64_t **evaluate(const program *program, arena *arena) {
 typedef struct memory {
     uint64_t *words[IN_KEPT + 1];
     uint32_t copied;
-} memory;
+} memory_t;
 
-static uint64_t *word(const memory *memory, location at) { return &memory->words[at.kind][at.index]; }
+static uint64_t *word(const memory_t *memory, location_t at) { return &memory->words[at.kind][at.index]; }
 
-static void move(const program *program, memory *memory, const schedule_step *step) {
+static void move(const program_t *program, memory_t *memory, const schedule_step_t *step) {
     uint32_t bytes =
         program->values[step->to.kind == IN_STATE ? program->cells[step->to.index].initial : step->to.index].bytes;
     bool aside = step->to.kind == IN_ASIDE && step->from.kind == IN_STATE;
@@ -81,9 +81,9 @@ static void move(const program *program, memory *memory, const schedule_step *st
 }
 
 /* Elementwise layers read an element, then store it, then go on; others must not read what they have stored. */
-static void run(const program *program, memory *memory, const schedule_step *step, arena *arena) {
-    const compute *compute = &program->computes[step->compute];
-    const layer *layer = &program->network->layers[compute->layer];
+static void run(const program_t *program, memory_t *memory, const schedule_step_t *step, arena_t *arena) {
+    const compute_t *compute = &program->computes[step->compute];
+    const layer_t *layer = &program->network->layers[compute->layer];
     uint64_t *operands[64];
     uint32_t first = 0, results = 0;
     bool in_place = compute->updates && layer->result_count && step->results[0].kind == IN_STATE;
@@ -112,8 +112,9 @@ static void run(const program *program, memory *memory, const schedule_step *ste
     for (uint32_t i = 0; i < results; i++) *word(memory, step->results[i]) = made[i];
 }
 
-static bool ends_right(const program *program, const memory *memory, uint64_t **values, uint32_t start, uint32_t next) {
-    const elements *tensor = &program->tensors[start], *last = &program->tensors[next];
+static bool ends_right(const program_t *program, const memory_t *memory, uint64_t **values, uint32_t start,
+                       uint32_t next) {
+    const elements_t *tensor = &program->tensors[start], *last = &program->tensors[next];
     for (uint32_t i = 0; i < tensor->count; i++)
         if (program->values[last->values[i]].kind != VALUE_UNDEFINED &&
             memory->words[IN_STATE][tensor->places[0].cells[i]] != values[next][i])
@@ -121,8 +122,9 @@ static bool ends_right(const program *program, const memory *memory, uint64_t **
     return true;
 }
 
-static const char *compare(const program *program, const memory *memory, uint64_t **values, const schedule *schedule) {
-    const network *network = program->network;
+static const char *compare(const program_t *program, const memory_t *memory, uint64_t **values,
+                           const schedule_t *schedule) {
+    const network_t *network = program->network;
     for (uint32_t i = 0; i < network->state_count; i++)
         if (network->states[i].next.index != NONE &&
             !ends_right(program, memory, values, network->states[i].tensor.index, network->states[i].next.index))
@@ -143,8 +145,8 @@ static const char *compare(const program *program, const memory *memory, uint64_
     return NULL;
 }
 
-const char *replay(const program *program, const schedule *schedule, uint32_t cost, arena *arena) {
-    memory memory = {.copied = 0};
+const char *replay(const program_t *program, const schedule_t *schedule, uint32_t cost, arena_t *arena) {
+    memory_t memory = {.copied = 0};
     for (uint32_t i = 0; i <= IN_KEPT; i++)
         memory.words[i] =
             oracle_array(arena, i == IN_STATE ? program->cell_count : program->value_count, sizeof(uint64_t));

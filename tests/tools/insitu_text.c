@@ -10,51 +10,51 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef insitu_status (*command_fn)(const char *source, const char *name, text *out, insitu_diag *diag);
+typedef insitu_status (*command_fn)(const char *source, const char *name, text_t *out, insitu_diag *diag);
 
 /* ---- graphs ---- */
 
-static insitu_status print_and_destroy(graph *graph, insitu_status status, text *out, insitu_diag *diag) {
+static insitu_status print_and_destroy(graph_t *graph, insitu_status status, text_t *out, insitu_diag *diag) {
     if (status == INSITU_OK) status = graph_verify(graph, diag);
     if (status == INSITU_OK) status = graph_print(graph, out, diag);
     graph_destroy(graph);
     return status;
 }
 
-static insitu_status run_graph_print(const char *source, const char *name, text *out, insitu_diag *diag) {
+static insitu_status run_graph_print(const char *source, const char *name, text_t *out, insitu_diag *diag) {
     (void)name;
-    graph *graph;
+    graph_t *graph;
     TRY(graph_parse(source, &graph, diag));
     return print_and_destroy(graph, INSITU_OK, out, diag);
 }
 
-static insitu_status run_graph_pass(const char *source, const char *name, text *out, insitu_diag *diag) {
-    graph *graph;
+static insitu_status run_graph_pass(const char *source, const char *name, text_t *out, insitu_diag *diag) {
+    graph_t *graph;
     TRY(graph_parse(source, &graph, diag));
     insitu_status status = graph_verify(graph, diag);
     if (status == INSITU_OK) status = passes_run_one(graph, name, diag);
     return print_and_destroy(graph, status, out, diag);
 }
 
-static insitu_status run_graph_passes(const char *source, const char *name, text *out, insitu_diag *diag) {
+static insitu_status run_graph_passes(const char *source, const char *name, text_t *out, insitu_diag *diag) {
     (void)name;
-    graph *graph;
+    graph_t *graph;
     TRY(graph_parse(source, &graph, diag));
     return print_and_destroy(graph, passes_run(graph, diag), out, diag);
 }
 
 /* ---- networks ---- */
 
-static insitu_status print_network(network *network, insitu_status status, text *out, insitu_diag *diag) {
+static insitu_status print_network(network_t *network, insitu_status status, text_t *out, insitu_diag *diag) {
     if (status == INSITU_OK) status = network_verify(network, diag);
     if (status == INSITU_OK) status = network_print(network, out, diag);
     network_destroy(network);
     return status;
 }
 
-static insitu_status run_convert(const char *source, const char *name, text *out, insitu_diag *diag) {
-    graph *graph;
-    network *network = NULL;
+static insitu_status run_convert(const char *source, const char *name, text_t *out, insitu_diag *diag) {
+    graph_t *graph;
+    network_t *network = NULL;
     TRY(graph_parse(source, &graph, diag));
     insitu_status status = passes_run(graph, diag);
     if (status == INSITU_OK) status = network_convert(graph, strcmp(name, "strict") == 0, &network, diag);
@@ -62,26 +62,26 @@ static insitu_status run_convert(const char *source, const char *name, text *out
     return status == INSITU_OK ? print_network(network, status, out, diag) : status;
 }
 
-static insitu_status run_network_print(const char *source, const char *name, text *out, insitu_diag *diag) {
+static insitu_status run_network_print(const char *source, const char *name, text_t *out, insitu_diag *diag) {
     (void)name;
-    network *network;
+    network_t *network;
     TRY(network_parse(source, &network, diag));
     return print_network(network, INSITU_OK, out, diag);
 }
 
 typedef struct network_pass {
     const char *name;
-    insitu_status (*run)(network *network, insitu_diag *diag);
-} network_pass;
-static insitu_status sink_updates(network *network, insitu_diag *diag) {
+    insitu_status (*run)(network_t *network, insitu_diag *diag);
+} network_pass_t;
+static insitu_status sink_updates(network_t *network, insitu_diag *diag) {
     bool changed;
     return network_sink_updates(network, &changed, diag);
 }
-static insitu_status own_parts(network *network, insitu_diag *diag) {
+static insitu_status own_parts(network_t *network, insitu_diag *diag) {
     bool changed;
     return network_own_parts(network, &changed, diag);
 }
-static const network_pass network_passes[] = {
+static const network_pass_t network_passes[] = {
     {"recognise_runs", network_recognise_runs},
     {"recognise_masks", network_recognise_masks},
     {"sink_partial_views", network_sink_partial_views},
@@ -95,9 +95,9 @@ static const network_pass network_passes[] = {
     {"remove_dead", network_remove_dead},
 };
 
-static insitu_status run_network_pass(const char *source, const char *name, text *out, insitu_diag *diag) {
-    network *network;
-    const network_pass *pass = NULL;
+static insitu_status run_network_pass(const char *source, const char *name, text_t *out, insitu_diag *diag) {
+    network_t *network;
+    const network_pass_t *pass = NULL;
     for (size_t i = 0; i < COUNT_OF(network_passes); i++)
         if (strcmp(network_passes[i].name, name) == 0) pass = &network_passes[i];
     if (!pass) FAIL(diag, INSITU_ARG, "there is no network pass '%s'", name);
@@ -109,9 +109,9 @@ static insitu_status run_network_pass(const char *source, const char *name, text
 
 /* ---- plans ---- */
 
-static insitu_status make_plan(const char *source, const char *name, plan **out_plan, insitu_diag *diag) {
-    plan_options options = {.no_inplace = strcmp(name, "no_inplace") == 0};
-    network *network;
+static insitu_status make_plan(const char *source, const char *name, plan_t **out_plan, insitu_diag *diag) {
+    plan_options_t options = {.no_inplace = strcmp(name, "no_inplace") == 0};
+    network_t *network;
     *out_plan = NULL;
     TRY(network_parse(source, &network, diag));
     insitu_status status = network_verify(network, diag);
@@ -122,8 +122,8 @@ static insitu_status make_plan(const char *source, const char *name, plan **out_
     return status;
 }
 
-static insitu_status run_plan_print(const char *source, const char *name, text *out, insitu_diag *diag) {
-    plan *plan;
+static insitu_status run_plan_print(const char *source, const char *name, text_t *out, insitu_diag *diag) {
+    plan_t *plan;
     (void)name;
     TRY(plan_parse(source, &plan, diag));
     plan_print(plan, out);
@@ -133,7 +133,7 @@ static insitu_status run_plan_print(const char *source, const char *name, text *
 
 /* The text of a plan reads back as the same. */
 static insitu_status check_text(const char *printed, insitu_diag *diag) {
-    text again;
+    text_t again;
     text_init(&again);
     insitu_status status = run_plan_print(printed, "", &again, diag);
     if (status == INSITU_OK) status = text_status(&again, diag);
@@ -143,8 +143,8 @@ static insitu_status check_text(const char *printed, insitu_diag *diag) {
     return status;
 }
 
-static insitu_status run_plan(const char *source, const char *name, text *out, insitu_diag *diag) {
-    plan *plan;
+static insitu_status run_plan(const char *source, const char *name, text_t *out, insitu_diag *diag) {
+    plan_t *plan;
     insitu_status status = make_plan(source, name, &plan, diag);
     if (status == INSITU_OK) plan_print(plan, out);
     if (status == INSITU_OK) status = text_status(out, diag);
@@ -153,15 +153,15 @@ static insitu_status run_plan(const char *source, const char *name, text *out, i
     return status;
 }
 
-static insitu_status run_report(const char *source, const char *name, text *out, insitu_diag *diag) {
-    plan *plan;
+static insitu_status run_report(const char *source, const char *name, text_t *out, insitu_diag *diag) {
+    plan_t *plan;
     insitu_status status = make_plan(source, name, &plan, diag);
     if (status == INSITU_OK) plan_print_report(plan, out);
     plan_destroy(plan);
     return status;
 }
 
-static insitu_status run_network_save(const char *source, const char *name, text *out, insitu_diag *diag) {
+static insitu_status run_network_save(const char *source, const char *name, text_t *out, insitu_diag *diag) {
     insitu_network *network;
     insitu_engine *engine = NULL;
     (void)out;
@@ -179,8 +179,8 @@ typedef struct command {
     const char *name;
     command_fn run;
     const char *help;
-} command;
-static const command commands[] = {
+} command_t;
+static const command_t commands[] = {
     {"graph-print", run_graph_print, "graph: parsed, verified, printed"},
     {"graph-pass", run_graph_pass, "graph: one pass of passes.def, by name"},
     {"graph-passes", run_graph_passes, "graph: the whole pipeline of passes"},
@@ -194,7 +194,7 @@ static const command commands[] = {
     {"report", run_report, "network: the in-place report of its plan; names as for plan"},
 };
 
-static insitu_status read_input(text *out, insitu_diag *diag) {
+static insitu_status read_input(text_t *out, insitu_diag *diag) {
     char buffer[4096];
     size_t size;
     text_add(out, "", 0);
@@ -209,12 +209,12 @@ static int usage(void) {
 }
 
 int main(int argc, char **argv) {
-    const command *chosen = NULL;
+    const command_t *chosen = NULL;
     for (size_t i = 0; argc >= 2 && i < COUNT_OF(commands); i++)
         if (strcmp(commands[i].name, argv[1]) == 0) chosen = &commands[i];
     if (!chosen || argc > 3) return usage();
     insitu_diag diag;
-    text source, out;
+    text_t source, out;
     insitu_diag_init(&diag);
     text_init(&source);
     text_init(&out);

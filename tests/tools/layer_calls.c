@@ -3,12 +3,13 @@
 #include <string.h>
 
 #define CALL(name, ...)                                                                                                \
-    static insitu_status call_##name(insitu_network *n, const layer_arguments *g, layer_results *r, insitu_diag *d) {  \
+    static insitu_status call_##name(insitu_network *n, const layer_arguments_t *g, layer_results_t *r,                \
+                                     insitu_diag *d) {                                                                 \
         return insitu_network_add_##name(n, __VA_ARGS__, d);                                                           \
     }
 #include "layer_calls.inc"
 
-static insitu_status call_item(insitu_network *n, const layer_arguments *g, layer_results *r, insitu_diag *d) {
+static insitu_status call_item(insitu_network *n, const layer_arguments_t *g, layer_results_t *r, insitu_diag *d) {
     insitu_status status = insitu_network_add_item(n, g->operands[0], g->name, g->min, g->max, &r->number, d);
     r->has_number = status == INSITU_OK;
     return status;
@@ -16,7 +17,7 @@ static insitu_status call_item(insitu_network *n, const layer_arguments *g, laye
 
 /* X: f32[4,4], L: f32[16], R: f32[4], I: i64[4,4], J: i64[4], B: bool[4,4], Q: f32[1,2,4,4], N: f32[1,2,8],
  * W: f32[2,2,3], C: f32[2], P: i64[1]. J: the index tensors of index and index_update */
-const letter_type LETTER_TYPES[] = {
+const letter_type_t LETTER_TYPES[] = {
     {'X', {INSITU_CODE_FLOAT, 32, 1}, 2, {4, 4}},
     {'L', {INSITU_CODE_FLOAT, 32, 1}, 1, {16}},
     {'R', {INSITU_CODE_FLOAT, 32, 1}, 1, {4}},
@@ -33,7 +34,7 @@ const size_t LETTER_TYPE_COUNT = sizeof(LETTER_TYPES) / sizeof(LETTER_TYPES[0]);
 
 #define ROW(name, operands, op) {#name, call_##name, operands, op, USES_OF_##name}
 enum { USES_OF_item = USES_NAME };
-const layer_call LAYER_CALLS[] = {
+const layer_call_t LAYER_CALLS[] = {
     ROW(fill, "", NULL),
     ROW(iota, "", NULL),
     ROW(empty, "", NULL),
@@ -89,7 +90,7 @@ static insitu_value input_of(char letter, const insitu_value *inputs) {
     return insitu_no_value();
 }
 
-layer_arguments layer_call_good(const layer_call *row, const insitu_value *inputs) {
+layer_arguments_t layer_call_good(const layer_call_t *row, const insitu_value *inputs) {
     static insitu_number fours[2], strides[2], zeros[2];
     static const int32_t dims[2] = {0, 1};
     static insitu_value values[2];
@@ -102,22 +103,22 @@ layer_arguments layer_call_good(const layer_call *row, const insitu_value *input
     values[0] = values[1] = input_of(is_indexed ? 'J' : 'X', inputs);
     conv_window.struct_size = pool_window.struct_size = sizeof(insitu_window);
     pool_window.kernel = kernel;
-    layer_arguments good = {.op = row->op,
-                            .name = "u0",
-                            .dtype = {INSITU_CODE_FLOAT, 32, 1},
-                            .value_count = 2,
-                            .values = values,
-                            .rank = 2,
-                            .first = fours,
-                            .second = strides,
-                            .dim_count = 2,
-                            .dims = dims,
-                            .dim2 = 1,
-                            .count = 1,
-                            .numbers = {insitu_int(0), insitu_int(4), insitu_int(1)},
-                            .integers = {1, 0},
-                            .max = -1,
-                            .window = is_pool ? &pool_window : &conv_window};
+    layer_arguments_t good = {.op = row->op,
+                              .name = "u0",
+                              .dtype = {INSITU_CODE_FLOAT, 32, 1},
+                              .value_count = 2,
+                              .values = values,
+                              .rank = 2,
+                              .first = fours,
+                              .second = strides,
+                              .dim_count = 2,
+                              .dims = dims,
+                              .dim2 = 1,
+                              .count = 1,
+                              .numbers = {insitu_int(0), insitu_int(4), insitu_int(1)},
+                              .integers = {1, 0},
+                              .max = -1,
+                              .window = is_pool ? &pool_window : &conv_window};
     if (strcmp(row->name, "pad") == 0) good.first = good.second = zeros;
     for (size_t i = 0; row->operands[i]; i++) good.operands[i] = input_of(row->operands[i], inputs);
     return good;

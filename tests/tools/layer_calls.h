@@ -41,15 +41,15 @@ typedef struct layer_arguments {
     bool flags[2];
     const insitu_window *window;
     insitu_cache_layout layout;
-} layer_arguments;
+} layer_arguments_t;
 
 typedef struct layer_results {
     insitu_value values[2]; /* 0: none */
     insitu_number number;
     bool has_number;
-} layer_results;
+} layer_results_t;
 
-typedef insitu_status (*layer_call_fn)(insitu_network *network, const layer_arguments *given, layer_results *out,
+typedef insitu_status (*layer_call_fn)(insitu_network *network, const layer_arguments_t *given, layer_results_t *out,
                                        insitu_diag *diag);
 typedef struct layer_call {
     const char *name; /* the function is insitu_network_add_NAME */
@@ -58,9 +58,9 @@ typedef struct layer_call {
         *operands;  /* a letter for each: what it may be, as layer_call_input says; in lower case: may be left out */
     const char *op; /* one that it takes */
     unsigned uses;
-} layer_call;
+} layer_call_t;
 
-extern const layer_call LAYER_CALLS[];
+extern const layer_call_t LAYER_CALLS[];
 extern const size_t LAYER_CALL_COUNT;
 
 /* The input that a letter of operands stands for: its dtype, rank and sizes. */
@@ -69,11 +69,11 @@ typedef struct letter_type {
     insitu_dtype dtype;
     int32_t rank;
     int64_t sizes[4];
-} letter_type;
-extern const letter_type LETTER_TYPES[];
+} letter_type_t;
+extern const letter_type_t LETTER_TYPES[];
 extern const size_t LETTER_TYPE_COUNT;
 
 /* Arguments with which the row's function succeeds; inputs[i] is of LETTER_TYPES[i]. */
-layer_arguments layer_call_good(const layer_call *row, const insitu_value *inputs);
+layer_arguments_t layer_call_good(const layer_call_t *row, const insitu_value *inputs);
 
 #endif

@@ -13,16 +13,16 @@ typedef struct time_box {
     struct timespec start;
     uint64_t done;
     bool is_over;
-} time_box;
+} time_box_t;
 
-static inline time_box time_box_begin(void) {
-    time_box box = {.done = 0};
+static inline time_box_t time_box_begin(void) {
+    time_box_t box = {.done = 0};
     clock_gettime(CLOCK_MONOTONIC, &box.start);
     return box;
 }
 
 /* True if another of so many inputs is to be tried; once it is not, what was left out is printed. */
-static inline bool has_time(time_box *box, uint64_t wanted) {
+static inline bool has_time(time_box_t *box, uint64_t wanted) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     bool is_deferred = now.tv_sec - box->start.tv_sec >= TIME_BOX_SECONDS;

@@ -12,10 +12,10 @@
 typedef struct allocation_count {
     uint64_t calls, live, fail_at;
     size_t largest;
-} allocation_count;
+} allocation_count_t;
 
 static inline void *counting_alloc(void *user, size_t size) {
-    allocation_count *count = user;
+    allocation_count_t *count = user;
     uint64_t call = __atomic_add_fetch(&count->calls, 1, __ATOMIC_RELAXED);
     if (call == count->fail_at) return NULL;
     if (size > count->largest) count->largest = size; /* of several threads: one of theirs */
@@ -25,12 +25,12 @@ static inline void *counting_alloc(void *user, size_t size) {
 }
 
 static inline void counting_free(void *user, void *data) {
-    __atomic_sub_fetch(&((allocation_count *)user)->live, 1, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&((allocation_count_t *)user)->live, 1, __ATOMIC_RELAXED);
     free(data);
 }
 
-static inline void count_allocations(allocation_count *count) {
-    memory_set_hooks(&(memory_hooks){.alloc = counting_alloc, .free = counting_free, .user = count});
+static inline void count_allocations(allocation_count_t *count) {
+    memory_set_hooks(&(memory_hooks_t){.alloc = counting_alloc, .free = counting_free, .user = count});
 }
 
 #endif

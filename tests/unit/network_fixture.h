@@ -19,14 +19,14 @@ typedef struct bound_data {
     insitu_dtype type;
     int32_t ndim;
     int64_t sizes[INSITU_MAX_RANK];
-} bound_data;
+} bound_data_t;
 
 typedef struct built {
     insitu_network *network;
-    bound_data inputs[MAX_BOUND];
+    bound_data_t inputs[MAX_BOUND];
     int32_t input_count;
     insitu_diag diag;
-} built;
+} built_t;
 
 #define LIST(type, ...)                                                                                                \
     (int32_t)(sizeof((type[]){__VA_ARGS__}) / sizeof(type)), (type[]) { __VA_ARGS__ }
@@ -40,12 +40,12 @@ typedef struct built {
 #define I64 INSITU_DTYPE_I64
 #define BOOL INSITU_DTYPE_BOOL
 
-static inline void must(built *b, insitu_status status) {
+static inline void must(built_t *b, insitu_status status) {
     if (status != INSITU_OK) fail_msg("%s: %s", insitu_status_name(status), b->diag.message);
 }
 
 /* The call fails with the status, and a sentence that holds the words. */
-static inline void refused_at(built *b, insitu_status status, insitu_status expected, const char *words,
+static inline void refused_at(built_t *b, insitu_status status, insitu_status expected, const char *words,
                               const char *call) {
     if (status != expected || !strstr(b->diag.message, words))
         fail_msg("%s: %s '%s' where %s '%s' was expected", call, insitu_status_name(status), b->diag.message,
@@ -53,13 +53,13 @@ static inline void refused_at(built *b, insitu_status status, insitu_status expe
 }
 #define REFUSED(call, expected, words) refused_at(b, call, expected, words, #call)
 
-static inline void open_network(built *b) {
+static inline void open_network(built_t *b) {
     memset(b, 0, sizeof(*b));
     insitu_diag_init(&b->diag);
     must(b, insitu_network_create(&b->network, &b->diag));
 }
 
-static inline void close_network(built *b) {
+static inline void close_network(built_t *b) {
     insitu_network_destroy(b->network);
     insitu_diag_release(&b->diag);
 }
@@ -71,13 +71,13 @@ static inline size_t bytes_of(insitu_dtype type, int32_t ndim, const int64_t *si
 }
 
 /* One more input "x0", "x1", ..., which the run finds at data. */
-static inline insitu_value given(built *b, insitu_dtype type, int32_t ndim, const int64_t *sizes, void *data) {
+static inline insitu_value given(built_t *b, insitu_dtype type, int32_t ndim, const int64_t *sizes, void *data) {
     insitu_number numbers[INSITU_MAX_RANK];
     insitu_value value;
     char name[8];
     assert_true(b->input_count < MAX_BOUND);
-    bound_data *input = &b->inputs[b->input_count];
-    *input = (bound_data){.data = data, .type = type, .ndim = ndim};
+    bound_data_t *input = &b->inputs[b->input_count];
+    *input = (bound_data_t){.data = data, .type = type, .ndim = ndim};
     for (int32_t i = 0; i < ndim; i++) {
         numbers[i] = insitu_int(sizes[i]);
         input->sizes[i] = sizes[i];
@@ -99,7 +99,7 @@ static inline void expect_near(const void *found, const void *expected, insitu_d
 }
 
 /* Compiles what was built, runs it, and compares the value with what is expected. Then the network is empty again. */
-static inline void expect(built *b, insitu_value value, insitu_dtype type, int32_t ndim, const int64_t *sizes,
+static inline void expect(built_t *b, insitu_value value, insitu_dtype type, int32_t ndim, const int64_t *sizes,
                           const void *expected) {
     insitu_engine *engine;
     insitu_context *context;
@@ -110,7 +110,7 @@ static inline void expect(built *b, insitu_value value, insitu_dtype type, int32
     must(b, insitu_context_create(engine, &context, &b->diag));
     must(b, insitu_state_create(engine, &state, &b->diag));
     for (int32_t i = 0; i < b->input_count; i++) {
-        bound_data *input = &b->inputs[i];
+        bound_data_t *input = &b->inputs[i];
         insitu_tensor tensor = {.data = input->data,
                                 .device = {INSITU_DEVICE_CPU, 0},
                                 .ndim = input->ndim,
@@ -132,7 +132,7 @@ static inline void expect(built *b, insitu_value value, insitu_dtype type, int32
 }
 
 /* A test with a network of its own, which is its state. */
-static built shared;
+static built_t shared;
 
 static inline int open_shared(void **state) {
     *state = &shared;

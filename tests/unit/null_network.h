@@ -6,7 +6,7 @@
 
 #define NEEDS(name, ...) refused(w, "insitu_network_add_" #name, insitu_network_add_##name(__VA_ARGS__))
 
-static void walk_layers(walk *w) {
+static void walk_layers(walk_t *w) {
     insitu_value v = {1}, u = {1};
     insitu_number n = insitu_int(1);
     int32_t dim = 0;
@@ -14,7 +14,7 @@ static void walk_layers(walk *w) {
 #include "null_layers.inc"
 }
 
-static void walk_network_inputs(walk *w) {
+static void walk_network_inputs(walk_t *w) {
     insitu_network *network = w->network;
     insitu_value v = {1};
     insitu_number n = insitu_int(1);
@@ -51,7 +51,7 @@ static void walk_network_inputs(walk *w) {
     NEEDS(constant, w->network, "x", f32, 1, &size, bytes, 4, NULL, &w->diag);
 }
 
-static void walk_network(walk *w) {
+static void walk_network(walk_t *w) {
     insitu_network *network = w->network;
     insitu_engine *engine = w->engine;
     insitu_value v = {1};

@@ -19,15 +19,15 @@ typedef struct walk {
     insitu_module *module;
     insitu_program *program;
     insitu_network *network;
-} walk;
+} walk_t;
 
-static inline void saw(walk *w, const char *function) {
+static inline void saw(walk_t *w, const char *function) {
     assert_true(w->count < COUNT_OF(w->seen));
     w->seen[w->count++] = function;
 }
 
 /* status is the function's, called with &w->diag. */
-static inline void refused(walk *w, const char *function, insitu_status status) {
+static inline void refused(walk_t *w, const char *function, insitu_status status) {
     char start[96];
     snprintf(start, sizeof(start), "%s needs ", function);
     if (status != INSITU_ARG || strncmp(w->diag.message, start, strlen(start)) != 0 ||
@@ -37,7 +37,7 @@ static inline void refused(walk *w, const char *function, insitu_status status) 
     saw(w, function);
 }
 
-static inline void answered(walk *w, const char *function, bool is_nothing) {
+static inline void answered(walk_t *w, const char *function, bool is_nothing) {
     if (!is_nothing) fail_msg("%s answers NULL with something", function);
     saw(w, function);
 }

@@ -9,26 +9,26 @@ typedef struct pickle_writer {
     uint8_t bytes[1 << 14];
     size_t size;
     uint8_t memo_count;
-} pickle_writer;
+} pickle_writer_t;
 
-static inline void pickle_put(pickle_writer *pickle, const void *data, size_t size) {
+static inline void pickle_put(pickle_writer_t *pickle, const void *data, size_t size) {
     memcpy(pickle->bytes + pickle->size, data, size);
     pickle->size += size;
 }
-static inline void pickle_op(pickle_writer *pickle, uint8_t opcode) { pickle_put(pickle, &opcode, 1); }
-static inline void pickle_memo(pickle_writer *pickle) { /* BINPUT */
+static inline void pickle_op(pickle_writer_t *pickle, uint8_t opcode) { pickle_put(pickle, &opcode, 1); }
+static inline void pickle_memo(pickle_writer_t *pickle) { /* BINPUT */
     pickle_op(pickle, 'q');
     pickle_op(pickle, pickle->memo_count++);
 }
 
-static inline void pickle_int(pickle_writer *pickle, int64_t number) { /* BININT1 or LONG1 */
+static inline void pickle_int(pickle_writer_t *pickle, int64_t number) { /* BININT1 or LONG1 */
     bool small = number >= 0 && number < 256;
     pickle_op(pickle, small ? 'K' : 0x8a);
     if (!small) pickle_op(pickle, 8);
     for (int i = 0; i < (small ? 1 : 8); i++) pickle_op(pickle, (uint8_t)((uint64_t)number >> (8 * i)));
 }
 
-static inline void pickle_text(pickle_writer *pickle, const char *text) { /* BINUNICODE */
+static inline void pickle_text(pickle_writer_t *pickle, const char *text) { /* BINUNICODE */
     uint32_t size = (uint32_t)strlen(text);
     pickle_op(pickle, 'X');
     for (int i = 0; i < 4; i++) pickle_op(pickle, (uint8_t)(size >> (8 * i)));
@@ -37,7 +37,7 @@ static inline void pickle_text(pickle_writer *pickle, const char *text) { /* BIN
 }
 
 /* "torch FloatStorage" */
-static inline void pickle_name(pickle_writer *pickle, const char *module, const char *name) {
+static inline void pickle_name(pickle_writer_t *pickle, const char *module, const char *name) {
     pickle_op(pickle, 'c');
     pickle_put(pickle, module, strlen(module));
     pickle_op(pickle, '\n');
@@ -46,7 +46,7 @@ static inline void pickle_name(pickle_writer *pickle, const char *module, const 
     pickle_memo(pickle);
 }
 
-static inline void pickle_hooks(pickle_writer *pickle) { /* OrderedDict() */
+static inline void pickle_hooks(pickle_writer_t *pickle) { /* OrderedDict() */
     pickle_name(pickle, "collections", "OrderedDict");
     pickle_put(pickle, ")R", 2);
 }
@@ -58,16 +58,16 @@ typedef struct pickle_view {
     int64_t sizes[4], strides[4];
     const char *dtype; /* if any: _rebuild_tensor_v3 of an untyped storage */
     const char *bits;  /* if any: a key of the dict that says how elements are read */
-} pickle_view;
+} pickle_view_t;
 
-static inline void pickle_dims(pickle_writer *pickle, const int64_t *dims, uint32_t rank) {
+static inline void pickle_dims(pickle_writer_t *pickle, const int64_t *dims, uint32_t rank) {
     pickle_op(pickle, '(');
     for (uint32_t i = 0; i < rank; i++) pickle_int(pickle, dims[i]);
     pickle_op(pickle, 't');
 }
 
 /* The arguments of a function that builds a tensor. */
-static inline void pickle_view_arguments(pickle_writer *pickle, const pickle_view *view) {
+static inline void pickle_view_arguments(pickle_writer_t *pickle, const pickle_view_t *view) {
     pickle_put(pickle, "((", 2);
     pickle_text(pickle, "storage");
     pickle_name(pickle, view->dtype ? "torch.storage" : "torch", view->storage);
@@ -89,13 +89,13 @@ static inline void pickle_view_arguments(pickle_writer *pickle, const pickle_vie
     pickle_op(pickle, 't');
 }
 
-static inline void pickle_tensor(pickle_writer *pickle, const pickle_view *view) {
+static inline void pickle_tensor(pickle_writer_t *pickle, const pickle_view_t *view) {
     pickle_name(pickle, "torch._utils", view->dtype ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2");
     pickle_view_arguments(pickle, view);
     pickle_op(pickle, 'R');
 }
 
-static inline void pickle_parameter(pickle_writer *pickle, const pickle_view *view) {
+static inline void pickle_parameter(pickle_writer_t *pickle, const pickle_view_t *view) {
     pickle_name(pickle, "torch._utils", "_rebuild_parameter");
     pickle_op(pickle, '(');
     pickle_tensor(pickle, view);
@@ -105,7 +105,7 @@ static inline void pickle_parameter(pickle_writer *pickle, const pickle_view *vi
 }
 
 /* A parameter with a Python attribute. */
-static inline void pickle_parameter_with_state(pickle_writer *pickle, const pickle_view *view) {
+static inline void pickle_parameter_with_state(pickle_writer_t *pickle, const pickle_view_t *view) {
     pickle_name(pickle, "torch._utils", "_rebuild_parameter_with_state");
     pickle_op(pickle, '(');
     pickle_tensor(pickle, view);
@@ -118,7 +118,7 @@ static inline void pickle_parameter_with_state(pickle_writer *pickle, const pick
 }
 
 /* A tensor with Python attributes, as an nn.Buffer is. */
-static inline void pickle_buffer(pickle_writer *pickle, const char *class_name, const pickle_view *view) {
+static inline void pickle_buffer(pickle_writer_t *pickle, const char *class_name, const pickle_view_t *view) {
     pickle_name(pickle, "torch._tensor", "_rebuild_from_type_v2");
     pickle_op(pickle, '(');
     pickle_name(pickle, "torch._utils", view->dtype ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2");
@@ -129,16 +129,16 @@ static inline void pickle_buffer(pickle_writer *pickle, const char *class_name, 
     pickle_put(pickle, "\x88stR", 4);
 }
 
-static inline void pickle_begin(pickle_writer *pickle) {
+static inline void pickle_begin(pickle_writer_t *pickle) {
     pickle->size = pickle->memo_count = 0;
     pickle_put(pickle, "\x80\x02", 2);
 }
-static inline void pickle_begin_dict(pickle_writer *pickle) {
+static inline void pickle_begin_dict(pickle_writer_t *pickle) {
     pickle_begin(pickle);
     pickle_op(pickle, '}');
     pickle_memo(pickle);
     pickle_op(pickle, '(');
 }
-static inline void pickle_end_dict(pickle_writer *pickle) { pickle_put(pickle, "u.", 2); }
+static inline void pickle_end_dict(pickle_writer_t *pickle) { pickle_put(pickle, "u.", 2); }
 
 #endif

@@ -12,26 +12,26 @@ typedef struct running {
     insitu_context *context;
     insitu_state *state;
     insitu_diag diag;
-} running;
+} running_t;
 
-static inline void must_run(running *r, insitu_status status) {
+static inline void must_run(running_t *r, insitu_status status) {
     if (status != INSITU_OK) fail_msg("%s: %s", insitu_status_name(status), r->diag.message);
 }
 
-static inline void must_fail(running *r, insitu_status status, insitu_status expected, const char *words) {
+static inline void must_fail(running_t *r, insitu_status status, insitu_status expected, const char *words) {
     if (status != expected || !strstr(r->diag.message, words))
         fail_msg("%s: '%s' where %s with '%s' was expected", insitu_status_name(status), r->diag.message,
                  insitu_status_name(expected), words);
 }
 
-static inline void running_start(running *r, insitu_engine *engine) {
-    *r = (running){.engine = engine};
+static inline void running_start(running_t *r, insitu_engine *engine) {
+    *r = (running_t){.engine = engine};
     insitu_diag_init(&r->diag);
     must_run(r, insitu_context_create(engine, &r->context, &r->diag));
     must_run(r, insitu_state_create(engine, &r->state, &r->diag));
 }
 
-static inline void running_of_plan(running *r, plan *plan) {
+static inline void running_of_plan(running_t *r, plan_t *plan) {
     insitu_engine *engine;
     insitu_diag diag;
     insitu_diag_init(&diag);
@@ -41,7 +41,7 @@ static inline void running_of_plan(running *r, plan *plan) {
     running_start(r, engine);
 }
 
-static inline void running_stop(running *r) {
+static inline void running_stop(running_t *r) {
     insitu_context_destroy(r->context);
     insitu_state_destroy(r->state);
     insitu_engine_destroy(r->engine);
@@ -53,17 +53,17 @@ static inline insitu_tensor dense_tensor(void *data, insitu_dtype type, int64_t 
     return (insitu_tensor){.data = data, .device = {INSITU_DEVICE_CPU, 0}, .ndim = rank, .dtype = type, .shape = sizes};
 }
 
-static inline void running_input(running *r, const char *name, void *data, insitu_dtype type, int64_t *sizes,
+static inline void running_input(running_t *r, const char *name, void *data, insitu_dtype type, int64_t *sizes,
                                  int32_t rank) {
     insitu_tensor tensor = dense_tensor(data, type, sizes, rank);
     must_run(r, insitu_context_set_input(r->context, insitu_engine_find_input(r->engine, name), &tensor, &r->diag));
 }
 
-static inline insitu_status running_call(running *r) {
+static inline insitu_status running_call(running_t *r) {
     return insitu_context_run(r->context, r->state, NULL, &r->diag);
 }
 
-static inline insitu_tensor running_output(running *r, int32_t index) {
+static inline insitu_tensor running_output(running_t *r, int32_t index) {
     insitu_tensor tensor;
     must_run(r, insitu_context_output(r->context, index, &tensor, &r->diag));
     return tensor;
@@ -73,7 +73,7 @@ static inline const void *tensor_data(const insitu_tensor *tensor) {
     return (const uint8_t *)tensor->data + tensor->byte_offset;
 }
 
-static inline insitu_run_stats running_stats(running *r) {
+static inline insitu_run_stats running_stats(running_t *r) {
     insitu_run_stats stats = {.struct_size = sizeof(stats)};
     must_run(r, insitu_context_stats(r->context, &stats, &r->diag));
     return stats;

@@ -26,24 +26,24 @@ typedef struct saved_calls {
     insitu_state *state;
     insitu_context *context;
     insitu_diag diag;
-    file_map *map; /* of the stored values */
-    arena arena;
-    safetensors values;
+    file_map_t *map; /* of the stored values */
+    arena_t arena;
+    safetensors_t values;
     uint32_t call_count;
-} saved_calls;
+} saved_calls_t;
 
-static inline void saved_must(saved_calls *calls, insitu_status status) {
+static inline void saved_must(saved_calls_t *calls, insitu_status status) {
     if (status != INSITU_OK) fail_msg("%s: %s: %s", calls->name, insitu_status_name(status), calls->diag.message);
 }
 
-static inline const safetensor *saved_input(const saved_calls *calls, uint32_t call, const char *input) {
+static inline const safetensor_t *saved_input(const saved_calls_t *calls, uint32_t call, const char *input) {
     char key[512];
     snprintf(key, sizeof(key), "call%u.in.%s", call, input);
     uint32_t index = map_find(&calls->values.names, key);
     return index == NONE ? NULL : &calls->values.tensors[index];
 }
 
-static inline void saved_calls_count(saved_calls *calls) {
+static inline void saved_calls_count(saved_calls_t *calls) {
     for (uint32_t i = 0; i < calls->values.count; i++) {
         unsigned call;
         if (sscanf(calls->values.tensors[i].name, "call%u.in.", &call) == 1 && call >= calls->call_count)
@@ -52,9 +52,9 @@ static inline void saved_calls_count(saved_calls *calls) {
 }
 
 /* file: "decoder.train.pt2". False: the program is one that can't be compiled, or has no stored calls. */
-static inline bool saved_calls_open(saved_calls *calls, const char *file, const insitu_compile_options *options) {
+static inline bool saved_calls_open(saved_calls_t *calls, const char *file, const insitu_compile_options *options) {
     char path[512];
-    *calls = (saved_calls){.name = file};
+    *calls = (saved_calls_t){.name = file};
     insitu_diag_init(&calls->diag);
     arena_init(&calls->arena);
     snprintf(path, sizeof(path), DATA "%.*s.io.safetensors", (int)strcspn(file, "."), file);
@@ -69,7 +69,7 @@ static inline bool saved_calls_open(saved_calls *calls, const char *file, const 
     return true;
 }
 
-static inline void saved_calls_close(saved_calls *calls) {
+static inline void saved_calls_close(saved_calls_t *calls) {
     insitu_context_destroy(calls->context);
     insitu_state_destroy(calls->state);
     insitu_engine_destroy(calls->engine);
@@ -80,7 +80,7 @@ static inline void saved_calls_close(saved_calls *calls) {
 }
 
 /* Runs with copies of the stored inputs of the call, since some programs write them. */
-static inline insitu_status saved_calls_run(saved_calls *calls, insitu_context *context, insitu_state *state,
+static inline insitu_status saved_calls_run(saved_calls_t *calls, insitu_context *context, insitu_state *state,
                                             uint32_t call) {
     void *copies[MAX_INPUTS] = {0};
     int32_t count = insitu_engine_input_count(calls->engine);
@@ -89,7 +89,7 @@ static inline insitu_status saved_calls_run(saved_calls *calls, insitu_context *
     for (int32_t i = 0; i < count && status == INSITU_OK; i++) {
         insitu_value_info info = {.struct_size = sizeof(info)};
         saved_must(calls, insitu_engine_input(calls->engine, i, &info, &calls->diag));
-        const safetensor *value = saved_input(calls, call, info.name);
+        const safetensor_t *value = saved_input(calls, call, info.name);
         if (!value) continue; /* None */
         copies[i] = aligned_alloc(64, (value->size / 64 + 1) * 64);
         assert_non_null(copies[i]);

@@ -11,10 +11,10 @@
 #include <string.h>
 
 /* Room in each table for rows that a test adds. */
-static inline void make_room(plan *plan) {
+static inline void make_room(plan_t *plan) {
     enum { ROWS = 32 };
     for (size_t i = 0; i < PLAN_TABLES; i++) {
-        const plan_table *table = &plan_tables[i];
+        const plan_table_t *table = &plan_tables[i];
         void *rows;
         size_t used = table_count(table, plan) * table->row->size;
         assert_int_equal(arena_array(&plan->arena, ROWS, table->row->size, &rows), INSITU_OK);
@@ -23,84 +23,84 @@ static inline void make_room(plan *plan) {
     }
 }
 
-static inline plan *new_plan(void) {
-    plan *made = NULL;
+static inline plan_t *new_plan(void) {
+    plan_t *made = NULL;
     assert_int_equal(plan_create(&made), INSITU_OK);
     enum { SYMBOLS = 32 };
-    assert_int_equal(arena_array(&made->arena, SYMBOLS, sizeof(plan_symbol), &made->symbol_sources), INSITU_OK);
+    assert_int_equal(arena_array(&made->arena, SYMBOLS, sizeof(plan_symbol_t), &made->symbol_sources), INSITU_OK);
     make_room(made);
     made->segment_count = 1;
     return made;
 }
 
 /* The rows are complete. */
-static inline insitu_status finish_plan(plan *plan, insitu_diag *diag) {
+static inline insitu_status finish_plan(plan_t *plan, insitu_diag *diag) {
     assert_int_equal(plan_derive(plan), INSITU_OK);
     return plan_verify(plan, diag);
 }
 
-static inline tensor_type dense_type(plan *plan, dtype type, uint32_t rank, const sym *sizes) {
-    tensor_type made = {.dtype = type, .shape = {.rank = rank}};
+static inline tensor_type_t dense_type(plan_t *plan, dtype_t type, uint32_t rank, const sym_t *sizes) {
+    tensor_type_t made = {.dtype = type, .shape = {.rank = rank}};
     for (uint32_t i = 0; i < rank; i++) made.shape.sizes[i] = sizes[i];
     shape_dense_strides(&plan->symbols, &made.shape, made.strides);
     made.offset = sym_int(&plan->symbols, 0);
     return made;
 }
 
-static inline sym type_bytes(plan *plan, const tensor_type *type) {
+static inline sym_t type_bytes(plan_t *plan, const tensor_type_t *type) {
     return sym_mul(&plan->symbols, shape_numel(&plan->symbols, &type->shape),
                    sym_int(&plan->symbols, dtype_size(type->dtype)));
 }
 
-static inline uint32_t add_storage(plan *plan, storage_kind kind, uint32_t index, sym bytes) {
-    plan->storages[plan->storage_count] = (plan_storage){.kind = kind, .index = index, .bytes = bytes};
+static inline uint32_t add_storage(plan_t *plan, storage_kind_t kind, uint32_t index, sym_t bytes) {
+    plan->storages[plan->storage_count] = (plan_storage_t){.kind = kind, .index = index, .bytes = bytes};
     return plan->storage_count++;
 }
 
 /* A tensor input with a storage of its own. */
-static inline uint32_t add_input(plan *plan, const char *name, tensor_type type, bool is_written) {
+static inline uint32_t add_input(plan_t *plan, const char *name, tensor_type_t type, bool is_written) {
     uint32_t index = plan->input_count++;
     uint32_t storage = add_storage(plan, STORAGE_INPUT, index, type_bytes(plan, &type));
-    plan->inputs[index] = (plan_input){.name = name, .type = type, .is_written = is_written, .storage = storage};
+    plan->inputs[index] = (plan_input_t){.name = name, .type = type, .is_written = is_written, .storage = storage};
     return storage;
 }
 
-static inline uint32_t add_state(plan *plan, const char *name, tensor_type type, uint32_t initial) {
+static inline uint32_t add_state(plan_t *plan, const char *name, tensor_type_t type, uint32_t initial) {
     uint32_t index = plan->state_storage_count++;
-    plan->state_storages[index] = (plan_state_storage){.bytes = type_bytes(plan, &type), .initial = initial};
-    plan->states[plan->state_count++] = (plan_state){.name = name, .state_storage = index, .type = type};
+    plan->state_storages[index] = (plan_state_storage_t){.bytes = type_bytes(plan, &type), .initial = initial};
+    plan->states[plan->state_count++] = (plan_state_t){.name = name, .state_storage = index, .type = type};
     return add_storage(plan, STORAGE_STATE, index, type_bytes(plan, &type));
 }
 
-static inline uint32_t add_weight(plan *plan, const char *name, tensor_type type, const void *data) {
+static inline uint32_t add_weight(plan_t *plan, const char *name, tensor_type_t type, const void *data) {
     int64_t bytes = 0;
     assert_true(sym_constant(&plan->symbols, type_bytes(plan, &type), &bytes));
     uint32_t index = plan->weight_count++;
-    plan->weights[index] = (weight_record){.name = name, .data = data, .size = (size_t)bytes, .dtype = type.dtype};
+    plan->weights[index] = (weight_record_t){.name = name, .data = data, .size = (size_t)bytes, .dtype = type.dtype};
     return add_storage(plan, STORAGE_WEIGHT, index, type_bytes(plan, &type));
 }
 
-static inline uint32_t add_output(plan *plan, const char *name, tensor_type type) {
+static inline uint32_t add_output(plan_t *plan, const char *name, tensor_type_t type) {
     uint32_t index = plan->output_count++;
     uint32_t storage = add_storage(plan, STORAGE_OUTPUT, index, type_bytes(plan, &type));
-    plan->outputs[index] = (plan_output){.name = name, .kind = OUTPUT_TENSOR, .operand = {storage, type}};
+    plan->outputs[index] = (plan_output_t){.name = name, .kind = OUTPUT_TENSOR, .operand = {storage, type}};
     return storage;
 }
 
-static inline plan_operand operand_of(plan *plan, uint32_t storage, tensor_type type) {
+static inline plan_operand_t operand_of(plan_t *plan, uint32_t storage, tensor_type_t type) {
     (void)plan;
-    return (plan_operand){storage, type};
+    return (plan_operand_t){storage, type};
 }
 
-static inline plan_step *add_step(plan *plan, layer_kind layer, const char *name, const plan_operand *results,
-                                  uint32_t result_count, const plan_operand *operands, uint32_t operand_count) {
-    plan_step *step = &plan->steps[plan->step_count++];
-    attr *attrs;
-    sym zero = sym_int(&plan->symbols, 0);
-    *step = (plan_step){.kind = STEP_LAYER, .layer = layer, .name = name, .source = "model.py:1"};
+static inline plan_step_t *add_step(plan_t *plan, layer_kind_t layer, const char *name, const plan_operand_t *results,
+                                    uint32_t result_count, const plan_operand_t *operands, uint32_t operand_count) {
+    plan_step_t *step = &plan->steps[plan->step_count++];
+    attr_t *attrs;
+    sym_t zero = sym_int(&plan->symbols, 0);
+    *step = (plan_step_t){.kind = STEP_LAYER, .layer = layer, .name = name, .source = "model.py:1"};
     assert_int_equal(arena_copy(&plan->arena, results, result_count * sizeof(*results), &step->results), INSITU_OK);
     assert_int_equal(arena_copy(&plan->arena, operands, operand_count * sizeof(*operands), &step->operands), INSITU_OK);
-    assert_int_equal(arena_array(&plan->arena, layer_info_of(layer)->attr_count, sizeof(attr), &attrs), INSITU_OK);
+    assert_int_equal(arena_array(&plan->arena, layer_info_of(layer)->attr_count, sizeof(attr_t), &attrs), INSITU_OK);
     step->attrs = attrs;
     step->result_count = result_count;
     step->operand_count = operand_count;
@@ -110,24 +110,24 @@ static inline plan_step *add_step(plan *plan, layer_kind layer, const char *name
     return step;
 }
 
-static inline attr *step_attr(plan_step *step, attr_id id) {
+static inline attr_t *step_attr(plan_step_t *step, attr_id_t id) {
     uint32_t index = layer_attr_index(step->layer, id);
     assert_int_not_equal(index, NONE);
-    return &((attr *)(uintptr_t)step->attrs)[index];
+    return &((attr_t *)(uintptr_t)step->attrs)[index];
 }
 
-static inline void set_op(plan_step *step, op_kind op) {
-    *step_attr(step, ATTR_OP) = (attr){.kind = ATTR_KIND_OP, .op = op};
+static inline void set_op(plan_step_t *step, op_kind_t op) {
+    *step_attr(step, ATTR_OP) = (attr_t){.kind = ATTR_KIND_OP, .op = op};
 }
 
-static inline void set_value(plan_step *step, attr_id id, sym value) {
-    *step_attr(step, id) = (attr){.kind = ATTR_KIND_SYM, .value = value};
+static inline void set_value(plan_step_t *step, attr_id_t id, sym_t value) {
+    *step_attr(step, id) = (attr_t){.kind = ATTR_KIND_SYM, .value = value};
 }
 
-static inline void set_list(plan *plan, plan_step *step, attr_id id, const sym *items, uint32_t count) {
-    const sym *copy = NULL;
+static inline void set_list(plan_t *plan, plan_step_t *step, attr_id_t id, const sym_t *items, uint32_t count) {
+    const sym_t *copy = NULL;
     assert_int_equal(arena_copy(&plan->arena, items, count * sizeof(*items), &copy), INSITU_OK);
-    attr *target = step_attr(step, id);
+    attr_t *target = step_attr(step, id);
     target->kind = ATTR_KIND_SYMS;
     target->list.items = copy;
     target->list.count = count;
@@ -138,11 +138,11 @@ static const float small_weight[CACHE_WIDTH] = {1, 2, 3, 4, 5, 6, 7, 8};
 static const float small_initial[CACHE_WIDTH] = {10, 20, 30, 40, 50, 60, 70, 80};
 
 /* The plan whose text is plans/NAME.plan. */
-static inline plan *read_plan(const char *name) {
+static inline plan_t *read_plan(const char *name) {
     insitu_diag diag = {.struct_size = sizeof(diag)};
     char path[512];
-    file_map *map;
-    plan *plan = NULL;
+    file_map_t *map;
+    plan_t *plan = NULL;
     snprintf(path, sizeof(path), TEST_SOURCE_DIR "/unit/plans/%s.plan", name);
     assert_int_equal(file_map_open(path, &map, NULL), INSITU_OK);
     char *source = strndup((const char *)map->data, map->size);
@@ -153,8 +153,8 @@ static inline plan *read_plan(const char *name) {
     return plan;
 }
 
-static inline plan *make_small_plan(void) {
-    plan *plan = read_plan("small");
+static inline plan_t *make_small_plan(void) {
+    plan_t *plan = read_plan("small");
     plan->weights[0].data = (const uint8_t *)small_weight;
     plan->weights[1].data = (const uint8_t *)small_initial;
     return plan;

@@ -131,8 +131,8 @@ static const char model_json[] =
 static const float weight_0[6] = {0, 1, 2, 3, 4, 5};
 static const int64_t tensor_0[1] = {7};
 
-static inline insitu_status open_bytes(const void *data, size_t size, archive_program **out, insitu_diag *diag) {
-    file_map *map;
+static inline insitu_status open_bytes(const void *data, size_t size, archive_program_t **out, insitu_diag *diag) {
+    file_map_t *map;
     insitu_status status = file_map_wrap(data, size, &map, diag);
     *out = NULL;
     if (status != INSITU_OK) return status;
@@ -143,7 +143,7 @@ static inline insitu_status open_bytes(const void *data, size_t size, archive_pr
 
 /* The file's status, after freeing what was opened. A failure must have said why. */
 static inline insitu_status try_bytes(const void *data, size_t size, insitu_diag *diag) {
-    archive_program *program;
+    archive_program_t *program;
     insitu_diag_init(diag);
     insitu_status status = open_bytes(data, size, &program, diag);
     if (status == INSITU_OK)
@@ -162,7 +162,7 @@ static inline void expect_short_memory(const void *data, size_t size) {
     insitu_diag diag;
     insitu_status status = INSITU_NOMEM;
     for (uint64_t fail_at = 1; status != INSITU_OK; fail_at++) {
-        allocation_count count = {.fail_at = fail_at};
+        allocation_count_t count = {.fail_at = fail_at};
         count_allocations(&count);
         status = try_bytes(data, size, &diag);
         memory_set_hooks(NULL);

@@ -10,8 +10,8 @@ enum { HEADS = 2, LENGTH = 8, WIDTH = 4, CACHE = HEADS * LENGTH * WIDTH, LINE = 
 
 static void outputs_may_be_allocated_before(void **state) {
     (void)state;
-    fixture f;
-    kept_log log = {0};
+    fixture_t f;
+    kept_log_t log = {0};
     insitu_log_set(keep_warning, &log);
     open_fixture(&f, "returned_twice.train.pt2", NULL);
     must(&f, insitu_context_preallocate_outputs(f.context, true, &f.diag));
@@ -36,7 +36,7 @@ static void outputs_may_be_allocated_before(void **state) {
     insitu_log_set(NULL, NULL);
 }
 
-static const void *doubled(fixture *f, float *x, int64_t size) {
+static const void *doubled(fixture_t *f, float *x, int64_t size) {
     const insitu_tensor tensor = tensor_of(x, INSITU_DTYPE_F32, 1, &size);
     must(f, try_set(f, "x", &tensor));
     run(f);
@@ -50,7 +50,7 @@ static const void *doubled(fixture *f, float *x, int64_t size) {
 static void bound_outputs_take_no_memory(void **state) {
     (void)state;
     enum { SIZE = 1 << 20 };
-    fixture f;
+    fixture_t f;
     open_text(&f, "network\n"
                   "input \"x\" = %x: f32[1048576]\n"
                   "%y: f32[1048576] = binary(%x, %x) {op=add}\n"
@@ -63,7 +63,7 @@ static void bound_outputs_take_no_memory(void **state) {
     x[0] = x[SIZE - 1] = 3;
     int64_t size = SIZE;
     const insitu_tensor target = tensor_of(y, INSITU_DTYPE_F32, 1, &size);
-    allocation_count allocations = {0};
+    allocation_count_t allocations = {0};
     set(&f, "x", x);
     must(&f, insitu_context_set_output(f.context, 0, &target, &f.diag));
     count_allocations(&allocations);
@@ -90,7 +90,7 @@ static void the_largest_sizes_are_allocated_for(void **state) {
                                  "input \"x\" = %%x: f32[n]\n"
                                  "%%y: f32[n] = binary(%%x, %%x) {op=add}\n"
                                  "output \"y\" = %%y\n";
-    fixture f;
+    fixture_t f;
     char text[256];
     static float x[100000];
     x[0] = x[99999] = 3;
@@ -111,8 +111,8 @@ static void the_largest_sizes_are_allocated_for(void **state) {
 
 static void aliases_rule_that_out(void **state) {
     (void)state;
-    fixture f;
-    kept_log log = {0};
+    fixture_t f;
+    kept_log_t log = {0};
     insitu_log_set(keep_warning, &log);
     open_fixture(&f, "input_slice.train.pt2", NULL);
     float cache[CACHE] = {0}, line[LINE], kept = 0;
@@ -139,7 +139,7 @@ static void aliases_rule_that_out(void **state) {
 /* An output whose size the call decides and an alias go together; the one can't be the other. */
 static void decided_outputs_are_no_aliases(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "decided_output.train.pt2", NULL);
     float cache[CACHE] = {0}, line[LINE];
     int64_t count = 5;
@@ -175,7 +175,7 @@ static void sizes_must_be_known_to_be_the_same(void **state) {
     static const insitu_mutated_input rows[] = {BY_NAME("x", "part"), BY_NAME("x", "twice"), BY_NAME("y", "twice")};
     static const char *const words[] = {"input 'x' can't be output 'part': it is f32[u0] and the input is f32[8]",
                                         "input 'x' can't be output 'twice': it is f32[n] and the input is f32[8]", ""};
-    fixture f = {0};
+    fixture_t f = {0};
     insitu_network *network;
     insitu_diag_init(&f.diag);
     must(&f, insitu_network_parse(source, &network, &f.diag));
@@ -197,7 +197,7 @@ static void sizes_must_be_known_to_be_the_same(void **state) {
 
 static void shorter_tensors_are_refused(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     const insitu_mutated_input row = BY_NAME("cache", "cache_out");
     open_mutated(&f, "input_slice.train.pt2", &row, 1);
     float cache[CACHE] = {0}, line[LINE];
@@ -217,7 +217,7 @@ static void shorter_tensors_are_refused(void **state) {
 /* An output's elements have a place each; those of an input that is read may share theirs. */
 static void elements_of_outputs_are_apart(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "returned_twice.train.pt2", NULL);
     float x[4] = {1, 2, 3, 4}, y = 5, kept[7] = {0};
     int64_t four = 4, none = 0, two = 2;
@@ -238,7 +238,7 @@ static void elements_of_outputs_are_apart(void **state) {
 
 static void unbound_inputs_are_named(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "input_slice.train.pt2", NULL);
     float line[LINE] = {0};
     set(&f, "row", line);
@@ -255,7 +255,7 @@ static void empty_inputs_need_no_memory(void **state) {
                                  "%y: f32[3] = binary(%sum, %w) {op=add}\n"
                                  "output \"x\" = %x\n"
                                  "mutation \"w\" = %y\n";
-    fixture f;
+    fixture_t f;
     open_text(&f, source);
     float w[3] = {1, 2, 3};
     set(&f, "x", NULL);
@@ -278,16 +278,16 @@ typedef struct intruder {
     int looks;
     const char *let_in; /* what was not refused */
     insitu_diag diag;
-} intruder;
+} intruder_t;
 
-static void expect_taken(intruder *intruder, insitu_status status, const char *what) {
+static void expect_taken(intruder_t *intruder, insitu_status status, const char *what) {
     if (status != INSITU_ARG || !strstr(intruder->diag.message, "another call is running on this "))
         intruder->let_in = what;
 }
 
 #define TAKEN(call) expect_taken(intruder, call, #call)
 
-static void try_all_verbs(intruder *intruder) {
+static void try_all_verbs(intruder_t *intruder) {
     insitu_state *state = intruder->state, *fork;
     insitu_diag *diag = &intruder->diag;
     float cache[2 * 3 * 4] = {0};
@@ -314,7 +314,7 @@ static void try_all_verbs(intruder *intruder) {
 }
 
 static void *intruding_alloc(void *user, size_t size) {
-    intruder *intruder = user;
+    intruder_t *intruder = user;
     if (!intruder->is_inside) {
         insitu_tensor inputs[1] = {{0}}, outputs[2];
         intruder->is_inside = true;
@@ -334,7 +334,7 @@ static void intruding_free(void *user, void *data) {
     free(data);
 }
 
-static void look(const intruder *intruder) {
+static void look(const intruder_t *intruder) {
     memory_set_hooks(NULL);
     if (intruder->let_in) fail_msg("not refused: %s", intruder->let_in);
     assert_true(intruder->looks > 0);
@@ -346,8 +346,8 @@ static void calls_within_calls_are_refused(void **state) {
     char path[] = "/tmp/insitu_test_XXXXXX";
     close(mkstemp(path));
     for (int round = 0; round < 3; round++) {
-        fixture f;
-        intruder intruder = {.path = path, .has_snapshot = round == 1};
+        fixture_t f;
+        intruder_t intruder = {.path = path, .has_snapshot = round == 1};
         insitu_state *expected;
         float line[LINE] = {0};
         int64_t shape[3] = {2, 1, 4};
@@ -364,7 +364,7 @@ static void calls_within_calls_are_refused(void **state) {
         if (round == 2) must(&f, insitu_module_create(f.engine, &intruder.module, &f.diag));
         intruder.state = round == 2 ? insitu_module_state(intruder.module) : f.state;
         must(&f, insitu_context_set_input(f.context, 0, &x, &f.diag));
-        memory_set_hooks(&(memory_hooks){.alloc = intruding_alloc, .free = intruding_free, .user = &intruder});
+        memory_set_hooks(&(memory_hooks_t){.alloc = intruding_alloc, .free = intruding_free, .user = &intruder});
         insitu_status status = round == 2 ? insitu_module_call(intruder.module, &x, outputs, &f.diag) : try_run(&f);
         look(&intruder);
         must(&f, status);

@@ -62,7 +62,7 @@ static void unwritten_inputs_take_outputs(void **state) {
     (void)state;
     static const insitu_mutated_input rows[] = {BY_NAME("x", "output.0"), {.input_index = 0, .output_index = 0}};
     for (size_t i = 0; i < 2; i++) {
-        fixture f;
+        fixture_t f;
         open_mutated(&f, "returned_twice.train.pt2", &rows[i], 1);
         float x[4] = {1, 2, 3, 4}, y[4] = {10, 20, 30, 40}, expected[4] = {21, 42, 63, 84};
         set(&f, "x", x);
@@ -82,7 +82,7 @@ static void unwritten_inputs_take_outputs(void **state) {
 static void declared_outputs_stay_where_they_are(void **state) {
     (void)state;
     static const insitu_mutated_input rows[] = {BY_NAME("keys", "output.1"), {.input = "values", .output_index = 2}};
-    fixture f;
+    fixture_t f;
     open_mutated(&f, "input_caches.train.pt2", rows, 2);
     assert_int_equal(insitu_engine_output_count(f.engine), 3);
     assert_string_equal(insitu_engine_aliased_input(f.engine, "output.1"), "keys");
@@ -93,7 +93,7 @@ static void declared_outputs_stay_where_they_are(void **state) {
 /* An output may be called as the new value of an input would be. */
 static void names_of_new_values_are_free(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_text(&f, "network\n"
                   "input \"x\" = %x: f32[2]\n"
                   "%y: f32[2] = binary(%x, %x) {op=add}\n"
@@ -134,7 +134,7 @@ static void targets_without_aliases_refuse(void **state) {
 
 static void any_capacity_is_in_place(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "any_capacity.train.pt2", NULL);
     insitu_report_row row = {.struct_size = sizeof(row)};
     must(&f, insitu_engine_report(f.engine, 0, &row, &f.diag));
@@ -154,23 +154,23 @@ static void any_capacity_is_in_place(void **state) {
     close_fixture(&f);
 }
 
-static insitu_status build(const char *source, plan **out_plan, insitu_diag *diag) {
-    graph *graph = NULL;
-    network *network = NULL;
+static insitu_status build(const char *source, plan_t **out_plan, insitu_diag *diag) {
+    graph_t *graph = NULL;
+    network_t *network = NULL;
     *out_plan = NULL;
     insitu_status status = graph_parse(source, &graph, diag);
     if (status == INSITU_OK) status = passes_run(graph, diag);
     if (status == INSITU_OK) status = network_convert(graph, false, &network, diag);
-    if (status == INSITU_OK) status = plan_build(network, &(plan_options){0}, out_plan, diag);
+    if (status == INSITU_OK) status = plan_build(network, &(plan_options_t){0}, out_plan, diag);
     network_destroy(network);
     graph_destroy(graph);
     return status;
 }
 
 /* The plan's text, or the sentence of the failure. */
-static insitu_status plan_of(const char *source, text *out) {
+static insitu_status plan_of(const char *source, text_t *out) {
     insitu_diag diag = {.struct_size = sizeof(diag)};
-    plan *plan;
+    plan_t *plan;
     insitu_status status = build(source, &plan, &diag);
     text_init(out);
     if (status == INSITU_OK)
@@ -182,9 +182,9 @@ static insitu_status plan_of(const char *source, text *out) {
     return status;
 }
 
-static update_kind kind_of(const char *sizes, const char *indices, const char *row, const char *value) {
+static update_kind_t kind_of(const char *sizes, const char *indices, const char *row, const char *value) {
     char source[1024];
-    plan *plan;
+    plan_t *plan;
     insitu_diag diag = {.struct_size = sizeof(diag)};
     snprintf(source, sizeof(source),
              "graph functional {\n  input %%cache: %s user 0\n  input %%row: %s user 1\n  input %%at: i64[2] user 2\n"
@@ -193,7 +193,7 @@ static update_kind kind_of(const char *sizes, const char *indices, const char *r
              "  %%put: %s = %s(%%cache, %s)\n  output %%put mutates %%cache\n}\n",
              sizes, row, sizes, value, indices);
     if (build(source, &plan, &diag) != INSITU_OK) fail_msg("%s\n%s", diag.message, source);
-    update_kind kind = plan->inputs[0].update;
+    update_kind_t kind = plan->inputs[0].update;
     plan_destroy(plan);
     return kind;
 }
@@ -203,7 +203,7 @@ static void caches_are_known_by_their_rows(void **state) {
     static const char put[] = "aten.index_put.default", copy[] = "aten.index_copy.default", bhsd[] = "f32[2,3,8,4]";
     const struct {
         const char *sizes, *indices, *row, *target;
-        update_kind expected;
+        update_kind_t expected;
     } cases[] = {
         {bhsd, "indices=[%count,none,%at], values=%row", "f32[2,3,4]", put,
          UPDATE_KV_CACHE}, /* a position a batch row */
@@ -224,7 +224,7 @@ static void caches_are_known_by_their_rows(void **state) {
 }
 
 static void expect_plan(const char *source, insitu_status expected, const char *words) {
-    text out;
+    text_t out;
     insitu_status status = plan_of(source, &out);
     if (status != expected || !strstr(out.data, words)) fail_msg("%s: %s", insitu_status_name(status), out.data);
     text_release(&out);
@@ -266,7 +266,7 @@ static void static_writes_are_one_copy(void **state) {
                                                                                                  "cached_64.train.pt2",
                                                                                                  "cached_64.aten.pt2"};
     for (size_t i = 0; i < 2; i++) {
-        fixture f;
+        fixture_t f;
         open_fixture(&f, constant[i], NULL);
         assert_true(prints(&f, "plan", "= copy(") && !prints(&f, "plan", "index_update(") &&
                     !prints(&f, "plan", "scatter_update("));
@@ -280,7 +280,7 @@ static void static_writes_are_one_copy(void **state) {
 
 static void programs_are_compiled_whole(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     must_fail(&f, compile_fixture(&f, "unsupported.train.pt2", NULL), INSITU_UNSUPPORTED,
               "2 operators of the program are not");
     assert_int_equal(f.diag.row_count, 2);
@@ -290,7 +290,7 @@ static void programs_are_compiled_whole(void **state) {
 /* A tensor that is written by halves is made where it lies: two steps, one a half; a whole write is its source. */
 static void parts_are_made_in_their_place(void **state) {
     (void)state;
-    text out;
+    text_t out;
     assert_int_equal(plan_of("graph functional {\n  input %x: f32[4,8] user 0\n  input %z: f32[4,8] user 1\n"
                              "  input %none: f32[4,0] user 2\n"
                              "  %low: f32[4,4]{8,1} = aten.slice.Tensor(%x, dim=1, start=0, end=4)\n"
@@ -314,7 +314,7 @@ static void written_bytes_do_not_grow(void **state) {
     (void)state;
     static const char *const files[] = {"cached_64.aten.pt2", "cached_512.aten.pt2"};
     for (size_t i = 0; i < 2; i++) {
-        fixture f;
+        fixture_t f;
         open_fixture(&f, files[i], NULL);
         float query[4] = {1, 2, 3, 4}, key[2] = {1, 2}, value[2] = {3, 4};
         int64_t position = 60;
@@ -328,7 +328,7 @@ static void written_bytes_do_not_grow(void **state) {
         close_fixture(&f);
     }
     enum { MOST = 131072, COLUMNS = 32 };
-    fixture f;
+    fixture_t f;
     float *memory = calloc((size_t)HEADS * MOST * COLUMNS, sizeof(float)), row[HEADS * COLUMNS] = {0};
     assert_non_null(memory);
     open_fixture(&f, "cache_rows.train.pt2", NULL);
@@ -352,7 +352,7 @@ static void compilations_survive_want_of_memory(void **state) {
     (void)state;
     char folder[] = "/tmp/insitu_cache_XXXXXX";
     assert_non_null(mkdtemp(folder));
-    fixture f;
+    fixture_t f;
     insitu_compile_options options = new_options();
     const insitu_mutated_input row = BY_NAME("buf_keys", "keys");
     options.mutated_inputs = &row;
@@ -363,7 +363,7 @@ static void compilations_survive_want_of_memory(void **state) {
     options.cache_dir = folder;
     for (uint64_t n = 1;; n++) {
         insitu_engine *engine;
-        allocation_count allocations = {.fail_at = n};
+        allocation_count_t allocations = {.fail_at = n};
         count_allocations(&allocations);
         insitu_status status = insitu_program_compile(f.program, &options, &engine, &f.diag);
         assert_true(status == INSITU_OK || (status == INSITU_NOMEM && !engine && f.diag.message[0]));
@@ -392,7 +392,7 @@ static const char *saved_path; /* of the process that is run again */
 
 static void aliases_are_as_they_were_saved(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_saved(&f, saved_path);
     assert_int_equal(insitu_engine_alias_count(f.engine), 1);
     assert_string_equal(alias_of(&f, 0).output, "odd@name%with\\marks");
@@ -419,7 +419,7 @@ static void saved_engines_keep_aliases(void **state) {
     int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
     close(descriptor);
-    fixture f;
+    fixture_t f;
     const insitu_mutated_input row = BY_NAME("cache", "odd@name%with\\marks");
     open_mutated(&f, "input_slice.train.pt2", &row, 1);
     must(&f, insitu_engine_save(f.engine, path, &f.diag));
@@ -430,7 +430,7 @@ static void saved_engines_keep_aliases(void **state) {
 
 static void programs_without_aliases_say_nothing(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "returned_twice.train.pt2", NULL);
     assert_true(prints(&f, "json", "\"aliases\":[]"));
     assert_true(prints(&f, "json", "\"any\",\"0\",\"\",\"\",\"\"]"));
@@ -439,7 +439,7 @@ static void programs_without_aliases_say_nothing(void **state) {
     assert_true(descriptor >= 0);
     close(descriptor);
     must(&f, insitu_engine_save(f.engine, path, &f.diag));
-    fixture loaded;
+    fixture_t loaded;
     open_saved(&loaded, path);
     remove(path);
     assert_int_equal(insitu_engine_alias_count(loaded.engine), 0);
@@ -460,7 +460,7 @@ static void programs_without_aliases_say_nothing(void **state) {
 
 static void texts_show_aliases(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "paired_caches.train.pt2", NULL);
     assert_true(prints(&f, "values", "  mutated.keys is input 'keys', kv_cache_update, not returned\n"));
     assert_true(

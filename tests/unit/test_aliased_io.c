@@ -22,7 +22,7 @@ static void written_where_it_lies(void **state) {
     (void)state;
     static const char *const forms[] = {"input_slice.train.pt2", "input_slice.aten.pt2"};
     for (size_t i = 0; i < 2; i++) {
-        fixture f;
+        fixture_t f;
         open_fixture(&f, forms[i], NULL);
         float cache[CACHE] = {0}, line[LINE];
         fill(line, LINE, 7);
@@ -38,13 +38,13 @@ static void written_where_it_lies(void **state) {
 
 static void nothing_is_allocated(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_mutated(&f, "input_slice.train.pt2", &cache_out, 1);
     float cache[CACHE] = {0}, line[LINE] = {0};
     set(&f, "cache", cache);
     set(&f, "row", line);
     run(&f);
-    allocation_count allocations = {0};
+    allocation_count_t allocations = {0};
     count_allocations(&allocations);
     for (int i = 0; i < 1000; i++) assert_int_equal(try_run(&f), INSITU_OK);
     memory_set_hooks(NULL);
@@ -57,7 +57,7 @@ static void nothing_is_allocated(void **state) {
 static void no_second_cache_is_made(void **state) {
     (void)state;
     enum { ROWS = 131072, COLUMNS = 32 };
-    fixture f;
+    fixture_t f;
     const insitu_mutated_input row = {.input = "cache", .output = "cache_out"};
     insitu_compile_options options = new_options();
     options.mutated_inputs = &row;
@@ -68,7 +68,7 @@ static void no_second_cache_is_made(void **state) {
     assert_non_null(memory);
     int64_t shape[4] = {1, HEADS, ROWS, COLUMNS}, position = ROWS - 1;
     insitu_tensor cache = tensor_of(memory, INSITU_DTYPE_F32, 4, shape);
-    allocation_count allocations = {0};
+    allocation_count_t allocations = {0};
     count_allocations(&allocations);
     must(&f, insitu_context_create(f.engine, &f.context, &f.diag));
     must(&f, try_set(&f, "cache", &cache));
@@ -88,7 +88,7 @@ static void no_second_cache_is_made(void **state) {
 
 static void calls_see_each_others_writes(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_mutated(&f, "input_slice.train.pt2", &cache_out, 1);
     static const float values[] = {1, 5, 0};
     float cache[CACHE] = {0}, line[LINE];
@@ -108,7 +108,7 @@ static void two_caches_are_two_aliases(void **state) {
     (void)state;
     static const char *const forms[] = {"paired_caches.train.pt2", "paired_caches.aten.pt2"};
     for (size_t i = 0; i < 2; i++) {
-        fixture f;
+        fixture_t f;
         open_fixture(&f, forms[i], NULL);
         assert_int_equal(insitu_engine_alias_count(f.engine), 2);
         assert_string_equal(alias_of(&f, 0).input, "keys");
@@ -139,7 +139,7 @@ static void results_are_the_programs(void **state) {
                  {"paired_caches.aten.pt2", 1, 2},
                  {"input_caches.train.pt2", 3, 2}};
     for (size_t i = 0; i < 4; i++) {
-        fixture f;
+        fixture_t f;
         open_fixture(&f, cases[i].file, NULL);
         assert_int_equal(insitu_engine_output_count(f.engine), cases[i].outputs);
         assert_int_equal(insitu_engine_alias_count(f.engine), cases[i].written);
@@ -151,7 +151,7 @@ static void named_outputs_are_the_inputs(void **state) {
     (void)state;
     const insitu_mutated_input rows[] = {{.input = "values", .output = "new_values"},
                                          {.input = "keys", .output_index = 1}};
-    fixture f;
+    fixture_t f;
     open_mutated(&f, "paired_caches.train.pt2", rows, 2);
     float keys[CACHE] = {0}, values[CACHE] = {0}, line[LINE];
     fill(line, LINE, 1);
@@ -173,7 +173,7 @@ static void named_outputs_are_the_inputs(void **state) {
 
 static void returned_inputs_are_copies(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "returned_twice.train.pt2", NULL);
     float x[4] = {1, 2, 3, 4}, y[4] = {5, 6, 7, 8};
     set(&f, "x", x);
@@ -200,7 +200,7 @@ static void returned_inputs_are_copies(void **state) {
 
 static void values_returned_twice_are_apart(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "returned_twice.train.pt2", NULL);
     float x[4] = {1, 2, 3, 4}, y[4] = {5, 6, 7, 8};
     set(&f, "x", x);
@@ -215,7 +215,7 @@ static void values_returned_twice_are_apart(void **state) {
 
 static void without_mutation_nothing_is_aliased(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "returned_twice.train.pt2", NULL);
     assert_int_equal(insitu_engine_alias_count(f.engine), 0);
     float x[4] = {1, 2, 3, 4}, y[4] = {5, 6, 7, 8}, kept[4];
@@ -235,7 +235,7 @@ static void without_mutation_nothing_is_aliased(void **state) {
 /* A written tensor is itself at every position, whole or in part; the unwritten one beside it is copied. */
 static void written_inputs_are_themselves_everywhere(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "returned_cache.train.pt2", NULL);
     float cache[CACHE] = {0}, line[LINE];
     fill(line, LINE, 4);
@@ -265,7 +265,7 @@ static void a_turned_view_is_not_the_new_value(void **state) {
                                  "output \"turned\" = %t\n"
                                  "output \"doubled\" = %y\n"
                                  "mutation \"x\" = %y\n";
-    fixture f;
+    fixture_t f;
     open_text(&f, source);
     float x[4] = {1, 2, 3, 4}, expected[4] = {2, 4, 6, 8};
     set(&f, "x", x);
@@ -286,7 +286,7 @@ static void a_turned_view_is_not_the_new_value(void **state) {
 
 static void other_strides_are_refused(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "input_slice.train.pt2", NULL);
     float memory[2 * CACHE] = {0}, line[LINE];
     fill(line, LINE, 7);
@@ -308,7 +308,7 @@ static void other_strides_are_refused(void **state) {
 /* Strides that follow from a size which the tensor itself brings are known when it is bound. */
 static void other_strides_of_a_free_size_are_refused(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "cache_rows.train.pt2", NULL);
     enum { ROWS = 512, COLUMNS = 32 };
     float *memory = calloc(2 * ROWS * COLUMNS, sizeof(*memory));
@@ -329,7 +329,7 @@ static void other_strides_of_a_free_size_are_refused(void **state) {
 
 static void memory_beyond_the_last_address_is_refused(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "input_slice.train.pt2", NULL);
     float line[LINE];
     int64_t shape[4] = {1, HEADS, 1, WIDTH};
@@ -345,7 +345,7 @@ static void memory_beyond_the_last_address_is_refused(void **state) {
 
 static void one_tensor_as_two_written_inputs_is_refused(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "paired_caches.train.pt2", NULL);
     float memory[CACHE + WIDTH] = {0}, line[LINE];
     fill(line, LINE, 7);
@@ -363,7 +363,7 @@ static void one_tensor_as_two_written_inputs_is_refused(void **state) {
 
 static void a_part_of_the_cache_as_its_update_is_refused(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "input_slice.train.pt2", NULL);
     float cache[CACHE];
     for (int i = 0; i < CACHE; i++) cache[i] = (float)i;
@@ -380,7 +380,7 @@ static void a_part_of_the_cache_as_its_update_is_refused(void **state) {
 /* The update's heads lie before and behind the cache: its bytes from first to last hold all of the cache. */
 static void elements_that_never_meet_are_no_overlap(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "input_slice.train.pt2", NULL);
     float memory[WIDTH + CACHE + WIDTH] = {0}, *cache = memory + WIDTH;
     fill(memory, WIDTH, 6);
@@ -399,7 +399,7 @@ static void elements_that_never_meet_are_no_overlap(void **state) {
 
 static void aliases_can_be_asked_by_output(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_mutated(&f, "input_slice.train.pt2", &cache_out, 1);
     assert_string_equal(insitu_engine_aliased_input(f.engine, "cache_out"), "cache");
     assert_null(insitu_engine_aliased_input(f.engine, "output.0"));
@@ -413,7 +413,7 @@ static void aliases_can_be_asked_by_output(void **state) {
 }
 
 static insitu_alias_kind kind_in(const char *file, insitu_state_owner owner) {
-    fixture f;
+    fixture_t f;
     insitu_compile_options options = new_options();
     options.state = owner;
     open_fixture(&f, file, &options);
@@ -437,7 +437,7 @@ static void kinds_are_what_was_written(void **state) {
 
 /* A call copies what the report says. */
 static void expect_copied(const char *file) {
-    saved_calls calls;
+    saved_calls_t calls;
     int64_t bytes = 0;
     insitu_run_stats stats = {.struct_size = sizeof(stats)};
     insitu_report_row row = {.struct_size = sizeof(row)};
@@ -455,7 +455,7 @@ static void expect_copied(const char *file) {
 
 static void copies_say_why(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "swapped.train.pt2", NULL);
     insitu_report_row row = {.struct_size = sizeof(row)};
     int copied = 0;
@@ -477,7 +477,7 @@ static void copies_say_why(void **state) {
 
 static void a_clone_is_nobodys(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "returned_twice.train.pt2", NULL);
     float x[4] = {1, 2, 3, 4}, y[4] = {5, 6, 7, 8}, written[4] = {5, 2, 7, 8}, before[4];
     memcpy(before, y, sizeof(y));
@@ -503,7 +503,7 @@ static float *last_bytes(size_t size, void **out_map, size_t *out_size) {
 
 static void slices_end_where_the_cache_does(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     void *map;
     size_t size;
     float *cache = last_bytes(CACHE * sizeof(float), &map, &size), lines[2 * LINE];
@@ -526,7 +526,7 @@ static void lost_rows_are_an_error_if_asked(void **state) {
     for (int strict = 0; strict < 2; strict++) {
         insitu_compile_options options = new_options();
         options.bounds = strict ? INSITU_BOUNDS_STRICT : INSITU_BOUNDS_EAGER;
-        fixture f;
+        fixture_t f;
         open_fixture(&f, "past_end_late.train.pt2", &options);
         float cache[2 * 8 * 4] = {0}, row[2 * 4];
         int64_t at = 7;
@@ -550,7 +550,7 @@ static void lost_rows_are_an_error_if_asked(void **state) {
 
 static void written_inputs_are_named(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "input_caches.aten.pt2", NULL);
     static const struct {
         const char *name;
@@ -566,7 +566,7 @@ static void written_inputs_are_named(void **state) {
 
 static void other_memory_gets_the_bytes(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_mutated(&f, "input_slice.train.pt2", &cache_out, 1);
     float cache[CACHE] = {0}, line[LINE], reflected[CACHE];
     int64_t shape[4] = {1, HEADS, LENGTH, WIDTH};

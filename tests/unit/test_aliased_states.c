@@ -14,17 +14,17 @@ static insitu_compile_options owned_by(insitu_state_owner owner) {
     return options;
 }
 
-static void read_state(fixture *f, const char *name, void *data, size_t size) {
+static void read_state(fixture_t *f, const char *name, void *data, size_t size) {
     must(f, insitu_state_read(f->state, name, data, size, &f->diag));
 }
 
-static void *address_of(fixture *f, const char *name) {
+static void *address_of(fixture_t *f, const char *name) {
     insitu_tensor tensor;
     must(f, insitu_state_tensor(f->state, insitu_engine_find_state(f->engine, name), &tensor, &f->diag));
     return data_of(&tensor);
 }
 
-static void run_slice(fixture *f, float value) {
+static void run_slice(fixture_t *f, float value) {
     static float line[LINE];
     fill(line, LINE, value);
     set(f, "row", line);
@@ -35,7 +35,7 @@ static void run_slice(fixture *f, float value) {
 
 static void states_have_the_names_of_buffers(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "buffer_slice.train.pt2", NULL);
     float cache[CACHE], zeros[CACHE] = {0};
     assert_int_equal(insitu_engine_find_state(f.engine, "cache"), 0);
@@ -54,7 +54,7 @@ static void states_have_the_names_of_buffers(void **state) {
 
 static void states_keep_their_address(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "buffer_slice.train.pt2", NULL);
     float zeros[CACHE] = {0};
     void *address = address_of(&f, "cache");
@@ -68,7 +68,7 @@ static void states_keep_their_address(void **state) {
 
 static void two_states_are_two_sequences(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "buffer_slice.train.pt2", NULL);
     insitu_state *other;
     float before[CACHE], after[CACHE];
@@ -83,7 +83,7 @@ static void two_states_are_two_sequences(void **state) {
 
 static void the_programs_own_value_stays(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "buffer_slice.train.pt2", NULL);
     insitu_engine *again;
     insitu_state *fresh;
@@ -101,7 +101,7 @@ static void the_programs_own_value_stays(void **state) {
 
 static void states_begin_as_saved(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "name_clash.train.pt2", NULL);
     float input[6] = {0}, values[6];
     static const float expected[6] = {2, 4, 6, 8, 10, 12}; /* (0..5) * 2 + 1 * 2 */
@@ -121,7 +121,7 @@ static void read_buffers_are_no_states(void **state) {
     (void)state;
     for (int owner = INSITU_STATE_OWNED; owner <= INSITU_STATE_CALLER; owner++) {
         insitu_compile_options options = owned_by((insitu_state_owner)owner);
-        fixture f;
+        fixture_t f;
         open_fixture(&f, "name_clash.train.pt2", &options);
         assert_int_equal(insitu_engine_find_state(f.engine, "scale"), -1);
         assert_int_equal(insitu_engine_find_input(f.engine, "buf_scale"), -1);
@@ -135,7 +135,7 @@ static void read_buffers_are_no_states(void **state) {
 static void frozen_states_begin_anew(void **state) {
     (void)state;
     insitu_compile_options options = owned_by(INSITU_STATE_FROZEN);
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "ring_counter.train.pt2", &options);
     assert_int_equal(insitu_engine_input_count(f.engine), 1);
     assert_int_equal(insitu_engine_output_count(f.engine), 2);
@@ -156,7 +156,7 @@ static void frozen_states_begin_anew(void **state) {
 static void lifted_states_are_inputs(void **state) {
     (void)state;
     insitu_compile_options options = owned_by(INSITU_STATE_CALLER);
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "buffer_slice.train.pt2", &options);
     assert_int_equal(insitu_engine_state_count(f.engine), 0);
     assert_int_equal(insitu_engine_input_count(f.engine), 2);
@@ -178,7 +178,7 @@ static void lifted_states_are_inputs(void **state) {
 static void lifted_states_are_threaded(void **state) {
     (void)state;
     insitu_compile_options options = owned_by(INSITU_STATE_CALLER);
-    fixture f, owned;
+    fixture_t f, owned;
     open_fixture(&f, "buffer_slice.train.pt2", &options);
     open_fixture(&owned, "buffer_slice.train.pt2", NULL);
     static const float values[] = {1, 5, 0};
@@ -203,7 +203,7 @@ static void lifted_states_are_threaded(void **state) {
 static void a_buffer_written_twice_is_one_alias(void **state) {
     (void)state;
     insitu_compile_options options = owned_by(INSITU_STATE_CALLER);
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "buffer_slice.train.pt2", &options);
     assert_int_equal(insitu_engine_alias_count(f.engine), 1);
     assert_int_equal(insitu_engine_report_count(f.engine), 1);
@@ -216,7 +216,7 @@ static void a_buffer_written_twice_is_one_alias(void **state) {
 static void lifted_names_never_clash(void **state) {
     (void)state;
     insitu_compile_options options = owned_by(INSITU_STATE_CALLER);
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "name_clash.train.pt2", &options);
     static const char *const names[] = {"buf_a_cache", "buf_a_cache_1", "buf_a_cache_2"};
     assert_int_equal(insitu_engine_input_count(f.engine), 3);
@@ -230,7 +230,7 @@ static void lifted_names_never_clash(void **state) {
     close_fixture(&f);
 }
 
-static void names_of(fixture *f, char *out, size_t size) {
+static void names_of(fixture_t *f, char *out, size_t size) {
     size_t used = 0;
     for (int32_t i = 0; i < insitu_engine_input_count(f->engine); i++) {
         insitu_value_info info = {.struct_size = sizeof(info)};
@@ -249,7 +249,7 @@ static void user_inputs_keep_their_order(void **state) {
     for (size_t i = 0; i < 9; i++) {
         insitu_state_owner owner = (insitu_state_owner)(i % 3);
         insitu_compile_options options = owned_by(owner);
-        fixture f;
+        fixture_t f;
         char names[256], expected[256];
         open_fixture(&f, cases[i / 3].file, &options);
         names_of(&f, names, sizeof(names));
@@ -266,7 +266,7 @@ static void lifted_states_keep_their_order(void **state) {
     char first[256] = "", names[256];
     for (size_t i = 0; i < 3; i++) {
         insitu_compile_options options = owned_by(INSITU_STATE_CALLER);
-        fixture f;
+        fixture_t f;
         open_fixture(&f, files[i], &options);
         names_of(&f, names, sizeof(names));
         if (i == 0) memcpy(first, names, sizeof(names));
@@ -283,9 +283,9 @@ typedef struct held_states { /* the caller's tensors for what the engine would o
     void *data[MAX_STATES];
     size_t size[MAX_STATES];
     int32_t count;
-} held_states;
+} held_states_t;
 
-static void hold_states(saved_calls *calls, held_states *held) {
+static void hold_states(saved_calls_t *calls, held_states_t *held) {
     for (int32_t i = 0; i < insitu_engine_buffer_count(calls->engine); i++) {
         const char *name;
         insitu_tensor initial;
@@ -304,7 +304,7 @@ static void hold_states(saved_calls *calls, held_states *held) {
     }
 }
 
-static void expect_equal_outputs(saved_calls *owned, saved_calls *lifted) {
+static void expect_equal_outputs(saved_calls_t *owned, saved_calls_t *lifted) {
     for (int32_t i = 0; i < insitu_engine_output_count(owned->engine); i++) {
         insitu_tensor one, other;
         saved_must(owned, insitu_context_output(owned->context, i, &one, &owned->diag));
@@ -317,8 +317,8 @@ static void expect_equal_outputs(saved_calls *owned, saved_calls *lifted) {
 
 static void compare_owners(const char *file) {
     insitu_compile_options options = owned_by(INSITU_STATE_CALLER);
-    saved_calls owned, lifted;
-    held_states held = {0};
+    saved_calls_t owned, lifted;
+    held_states_t held = {0};
     assert_true(saved_calls_open(&owned, file, NULL));
     assert_true(saved_calls_open(&lifted, file, &options));
     assert_int_equal(insitu_engine_state_count(lifted.engine), 0);
@@ -350,7 +350,7 @@ static void owners_give_equal_bytes(void **state) {
 
 /* ---- sequences, files, threads ---- */
 
-static void attend(fixture *f, insitu_state *sequence, int64_t position, float *out) {
+static void attend(fixture_t *f, insitu_state *sequence, int64_t position, float *out) {
     static float query[4], row[2], value[2];
     for (int i = 0; i < 4; i++) query[i] = (float)(i + 1);
     row[0] = value[1] = (float)position + 1;
@@ -366,7 +366,7 @@ static void attend(fixture *f, insitu_state *sequence, int64_t position, float *
 
 static void fresh_states_know_nothing(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "cached_64.train.pt2", NULL);
     insitu_state *other;
     float alone[4], after[4], largest = 0;
@@ -393,7 +393,7 @@ static void state_path(const char *engine_path, size_t call, char *out, size_t s
 
 static void states_go_on_as_they_were_saved(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     char path[128];
     open_saved(&f, saved_path);
     assert_int_equal(insitu_engine_state_count(f.engine), 1);
@@ -411,7 +411,7 @@ static void states_go_on_as_they_were_saved(void **state) {
 
 static void saved_engines_keep_states(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     insitu_state *other;
     char path[] = "/tmp/insitu_test_XXXXXX", saved[128];
     int descriptor = mkstemp(path);
@@ -440,10 +440,10 @@ typedef struct caller {
     const insitu_engine *engine;
     insitu_state *state;
     int done, refused, wrong;
-} caller;
+} caller_t;
 
 static void *call_often(void *argument) {
-    caller *caller = argument;
+    caller_t *caller = argument;
     insitu_context *context;
     float line[LINE] = {0};
     int64_t shape[3] = {2, 1, 4};
@@ -466,16 +466,16 @@ static void *call_often(void *argument) {
 /* The number of calls that a counter in the state has seen is that of the calls that were not refused. */
 static void threads_share_engines_not_states(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f, "ring_counter.train.pt2", NULL);
     for (int shared = 0; shared < 2; shared++) {
         pthread_t threads[2];
         insitu_state *states[2];
-        caller callers[2];
+        caller_t callers[2];
         must(&f, insitu_state_create(f.engine, &states[0], &f.diag));
         must(&f, insitu_state_create(f.engine, &states[1], &f.diag));
         for (int i = 0; i < 2; i++) {
-            callers[i] = (caller){.engine = f.engine, .state = states[shared ? 0 : i]};
+            callers[i] = (caller_t){.engine = f.engine, .state = states[shared ? 0 : i]};
             assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
         }
         for (int i = 0; i < 2; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -494,7 +494,7 @@ static void threads_share_engines_not_states(void **state) {
 /* Caches that a plain object holds are saved as constants; eager PyTorch's results are stored beside the program. */
 static void caches_of_plain_objects_are_states(void **state) {
     (void)state;
-    saved_calls calls;
+    saved_calls_t calls;
     assert_true(saved_calls_open(&calls, "static_cache.train.pt2", NULL));
     assert_int_equal(insitu_engine_state_count(calls.engine), 2);
     for (uint32_t call = 0; call < calls.call_count; call++) {

@@ -20,8 +20,8 @@ static const char constants_json[] = "{\"config\": {\"k\": {\"path_name\": \"ten
 #define WEIGHTS "m/data/weights/model_weights_config.json"
 #define CONSTANTS "m/data/constants/model_constants_config.json"
 
-static void fill(zip_writer *zip) {
-    *zip = (zip_writer){0};
+static void fill(zip_writer_t *zip) {
+    *zip = (zip_writer_t){0};
     zip_add(zip, "m/data/weights/weight_0", weight_0, sizeof(weight_0));
     zip_add_text(zip, WEIGHTS, weights_json);
     zip_add(zip, "m/data/constants/tensor_0", tensor_0, sizeof(tensor_0));
@@ -32,7 +32,7 @@ static void fill(zip_writer *zip) {
     zip_add_text(zip, "m/byteorder", "little");
 }
 
-static void expect(zip_writer *zip, insitu_status expected, const char *part) {
+static void expect(zip_writer_t *zip, insitu_status expected, const char *part) {
     insitu_diag diag;
     zip_finish(zip);
     insitu_status status = try_bytes(zip->bytes, zip->size, &diag);
@@ -44,9 +44,9 @@ static void expect(zip_writer *zip, insitu_status expected, const char *part) {
 
 static void expect_replaced(const char *record, const char *start, const char *from, const char *to,
                             insitu_status expected, const char *part) {
-    zip_writer zip;
+    zip_writer_t zip;
     fill(&zip);
-    zip_record *changed = zip_record_of(&zip, record);
+    zip_record_t *changed = zip_record_of(&zip, record);
     char *content = replace(changed->data, start, from, to);
     changed->data = content;
     changed->size = strlen(content);
@@ -56,8 +56,8 @@ static void expect_replaced(const char *record, const char *start, const char *f
 
 /* ---- what is read ---- */
 
-static archive_program *open_good(zip_writer *zip) {
-    archive_program *program;
+static archive_program_t *open_good(zip_writer_t *zip) {
+    archive_program_t *program;
     insitu_diag diag;
     insitu_diag_init(&diag);
     fill(zip);
@@ -68,18 +68,18 @@ static archive_program *open_good(zip_writer *zip) {
 
 static void graph_is_read(void **state) {
     (void)state;
-    zip_writer zip;
-    archive_program *program = open_good(&zip);
-    const archive_graph *graph = program->graph;
+    zip_writer_t zip;
+    archive_program_t *program = open_good(&zip);
+    const archive_graph_t *graph = program->graph;
     assert_int_equal(graph->node_count, 2);
     assert_int_equal(graph->value_count, 6);
-    const archive_node *size = &graph->nodes[0], *add = &graph->nodes[1];
+    const archive_node_t *size = &graph->nodes[0], *add = &graph->nodes[1];
     assert_string_equal(size->target, "torch.ops.aten.sym_size.int");
     assert_string_equal(size->op, "aten.sym_size.int");
     assert_string_equal(size->source, "model.py:41");
     assert_string_equal(size->module, "layers.0.sub");
     assert_int_equal(size->outputs[0].kind, ARGUMENT_INT);
-    const archive_value *symbol = &graph->values[size->outputs[0].number.value];
+    const archive_value_t *symbol = &graph->values[size->outputs[0].number.value];
     assert_int_equal(symbol->kind, ARCHIVE_SYM);
     assert_string_equal(symbol->sym.expression, "Symbol('s77', positive=True, integer=True)");
     assert_true(symbol->sym.has_hint);
@@ -90,7 +90,7 @@ static void graph_is_read(void **state) {
     assert_int_equal(add->inputs[2].argument.number.value, NONE);
     assert_true(isinf(add->inputs[2].argument.number.literal.f));
     assert_string_equal(add->source, "");
-    const archive_tensor_meta *meta = &graph->values[map_find(&graph->value_ids, "p_w")].tensor;
+    const archive_tensor_meta_t *meta = &graph->values[map_find(&graph->value_ids, "p_w")].tensor;
     assert_int_equal(meta->dtype, DTYPE_F32);
     assert_int_equal(meta->rank, 2);
     assert_int_equal(meta->strides[1].value.i, 2);
@@ -105,12 +105,12 @@ static void graph_is_read(void **state) {
 
 static void signature_is_read(void **state) {
     (void)state;
-    zip_writer zip;
-    archive_program *program = open_good(&zip);
+    zip_writer_t zip;
+    archive_program_t *program = open_good(&zip);
     assert_int_equal(program->user_input_count, 2);
     assert_int_equal(program->user_output_count, 2);
-    const archive_input *x = &program->inputs[program->user_inputs[0]],
-                        *mode = &program->inputs[program->user_inputs[1]];
+    const archive_input_t *x = &program->inputs[program->user_inputs[0]],
+                          *mode = &program->inputs[program->user_inputs[1]];
     assert_int_equal(x->kind, ARCHIVE_INPUT_USER);
     assert_string_equal(x->name, "x");
     assert_string_equal(x->guard, "L['a_0'][0]");
@@ -127,8 +127,8 @@ static void signature_is_read(void **state) {
 
 static void guards_find_their_inputs(void **state) {
     (void)state;
-    zip_writer zip;
-    archive_program *program = open_good(&zip);
+    zip_writer_t zip;
+    archive_program_t *program = open_good(&zip);
     static const struct {
         const char *path;
         uint32_t input;
@@ -157,17 +157,17 @@ static void guards_find_their_inputs(void **state) {
 
 static void weights_are_views_of_the_file(void **state) {
     (void)state;
-    zip_writer zip;
-    archive_program *program = open_good(&zip);
+    zip_writer_t zip;
+    archive_program_t *program = open_good(&zip);
     assert_int_equal(program->payload_count, 3);
     assert_int_equal(program->storage_count, 2);
-    const archive_payload *w = &program->payloads[program->inputs[0].payload];
-    const archive_payload *v = &program->payloads[program->inputs[1].payload];
-    const archive_payload *k = &program->payloads[program->inputs[2].payload];
+    const archive_payload_t *w = &program->payloads[program->inputs[0].payload];
+    const archive_payload_t *v = &program->payloads[program->inputs[1].payload];
+    const archive_payload_t *k = &program->payloads[program->inputs[2].payload];
     assert_int_equal(w->storage, v->storage);
     assert_true(w->is_param && !v->is_param && !w->is_constant && k->is_constant);
     assert_int_equal(v->offset, 4);
-    const archive_storage *storage = &program->storages[w->storage];
+    const archive_storage_t *storage = &program->storages[w->storage];
     assert_string_equal(storage->record, "weights/weight_0");
     assert_true(storage->data > zip.bytes && storage->data < zip.bytes + zip.size);
     assert_memory_equal(storage->data, weight_0, sizeof(weight_0));
@@ -181,7 +181,7 @@ static void weights_are_views_of_the_file(void **state) {
 
 static void truncated_files_are_refused(void **state) {
     (void)state;
-    zip_writer zip;
+    zip_writer_t zip;
     insitu_diag diag;
     fill(&zip);
     zip_finish(&zip);
@@ -196,7 +196,7 @@ static void truncated_files_are_refused(void **state) {
 
 static void changed_bytes_never_crash(void **state) {
     (void)state;
-    zip_writer zip;
+    zip_writer_t zip;
     insitu_diag diag;
     fill(&zip);
     zip_finish(&zip);
@@ -215,16 +215,16 @@ static void other_files_are_refused(void **state) {
     insitu_diag diag;
     assert_int_equal(try_bytes(text, sizeof(text), &diag), INSITU_FORMAT);
     assert_non_null(strstr(diag.message, "not a zip file"));
-    zip_writer zip = {0};
+    zip_writer_t zip = {0};
     zip_add_text(&zip, "a/b.txt", "text");
     expect(&zip, INSITU_FORMAT, "not a .pt2 program");
-    zip = (zip_writer){0};
+    zip = (zip_writer_t){0};
     expect(&zip, INSITU_FORMAT, "not a .pt2 program");
 }
 
 static void other_containers_are_named(void **state) {
     (void)state;
-    zip_writer zip;
+    zip_writer_t zip;
     fill(&zip);
     zip_record_of(&zip, "m/byteorder")->data = "bigend";
     expect(&zip, INSITU_UNSUPPORTED, "byteorder");
@@ -239,7 +239,7 @@ static void other_containers_are_named(void **state) {
 
 static void zip_features_are_refused(void **state) {
     (void)state;
-    zip_writer zip;
+    zip_writer_t zip;
     fill(&zip);
     zip_record_of(&zip, MODEL)->method = 8;
     expect(&zip, INSITU_UNSUPPORTED, "compressed (method 8)");
@@ -268,9 +268,9 @@ static void missing_records_are_named(void **state) {
                  {"m/archive_format", "archive_format"},
                  {"m/archive_version", "archive_version"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        zip_writer zip;
+        zip_writer_t zip;
         fill(&zip);
-        zip_record *record = zip_record_of(&zip, cases[i].record);
+        zip_record_t *record = zip_record_of(&zip, cases[i].record);
         memmove(record, record + 1, (size_t)(zip.records + zip.count - record - 1) * sizeof(*record));
         zip.count--;
         expect(&zip, INSITU_FORMAT, cases[i].part);
@@ -283,16 +283,16 @@ typedef struct wrong_text {
     const char *start, *from, *to;
     insitu_status status;
     const char *part;
-} wrong_text;
+} wrong_text_t;
 
-static void expect_each(const char *record, const wrong_text *cases, size_t count) {
+static void expect_each(const char *record, const wrong_text_t *cases, size_t count) {
     for (size_t i = 0; i < count; i++)
         expect_replaced(record, cases[i].start, cases[i].from, cases[i].to, cases[i].status, cases[i].part);
 }
 
 static void wrong_programs_are_refused_with_their_place(void **state) {
     (void)state;
-    static const wrong_text cases[] = {
+    static const wrong_text_t cases[] = {
         {"", "\"graph_module\": {", "\"graph_module\": {{", INSITU_FORMAT, "not valid JSON"},
         {"", "\"graph_module\"", "\"graph\"", INSITU_FORMAT, "'graph_module' is missing"},
         {"schema_version", "\"major\": 8", "\"major\": 9", INSITU_VERSION,
@@ -348,7 +348,7 @@ static void wrong_programs_are_refused_with_their_place(void **state) {
 
 static void wrong_weights_are_refused_by_name(void **state) {
     (void)state;
-    static const wrong_text cases[] = {
+    static const wrong_text_t cases[] = {
         {"\"v\"", "\"as_int\": 4", "\"as_int\": 5", INSITU_FORMAT, "'v' needs 7 elements of f32"},
         {"\"v\"", "\"as_int\": 4", "\"as_int\": 9223372036854775807", INSITU_FORMAT, "larger than any file"},
         {"\"v\"", "\"as_int\": 2", "\"as_int\": 3", INSITU_FORMAT, "'v' needs 7 elements of f32, but its record"},
@@ -370,7 +370,7 @@ static void wrong_weights_are_refused_by_name(void **state) {
         {"\"v\"", "{\"as_int\": 2}", S77, INSITU_FORMAT, "where a stored tensor needs a number"},
     };
     expect_each(WEIGHTS, cases, COUNT_OF(cases));
-    zip_writer zip;
+    zip_writer_t zip;
     fill(&zip);
     zip_record_of(&zip, "m/data/weights/weight_0")->size = 0;
     expect(&zip, INSITU_FORMAT, "the file has no weights");
@@ -421,7 +421,7 @@ static void deep_nesting_is_refused(void **state) {
 
 static void running_out_of_memory_is_reported(void **state) {
     (void)state;
-    zip_writer zip;
+    zip_writer_t zip;
     fill(&zip);
     zip_finish(&zip);
     expect_short_memory(zip.bytes, zip.size);

@@ -4,7 +4,7 @@
 
 static void items_are_zeroed_and_aligned(void **state) {
     (void)state;
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
     for (size_t count = 0; count < 300; count += 7) {
         uint8_t *bytes;
@@ -19,7 +19,7 @@ static void items_are_zeroed_and_aligned(void **state) {
 
 static void blocks_reused_after_release_are_zeroed(void **state) {
     (void)state;
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
     for (int round = 0; round < 3; round++) {
         uint32_t *words;
@@ -32,7 +32,7 @@ static void blocks_reused_after_release_are_zeroed(void **state) {
 
 static void sizes_that_overflow_are_refused(void **state) {
     (void)state;
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
     void *data = &arena;
     assert_int_equal(arena_array(&arena, SIZE_MAX / 2, 3, &data), INSITU_NOMEM);
@@ -47,7 +47,7 @@ static void sizes_that_overflow_are_refused(void **state) {
 
 static void growing_keeps_items(void **state) {
     (void)state;
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
     uint32_t *items = NULL, capacity = 0;
     for (uint32_t i = 0; i < 5000; i++) {
@@ -61,7 +61,7 @@ static void growing_keeps_items(void **state) {
 
 static void strings_end_with_nul(void **state) {
     (void)state;
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
     const char *part, *empty, *printed, *copy;
     assert_int_equal(arena_string(&arena, "cache_k.weight", 7, &part), INSITU_OK);

@@ -71,7 +71,7 @@ static void make_numbers(void) {
 /* ---- the program: a product, one that is a state, products of a batch, convolutions of lines and of images ---- */
 static insitu_engine *engine;
 
-static insitu_value constant(built *b, const char *name, int32_t ndim, const int64_t *sizes, const float *data) {
+static insitu_value constant(built_t *b, const char *name, int32_t ndim, const int64_t *sizes, const float *data) {
     insitu_value value;
     must(b, insitu_network_add_constant(b->network, name, F32, ndim, sizes, data, bytes_of(F32, ndim, sizes), &value,
                                         &b->diag));
@@ -79,7 +79,7 @@ static insitu_value constant(built *b, const char *name, int32_t ndim, const int
 }
 
 static void make_engine(void) {
-    built b;
+    built_t b;
     insitu_value values[OUTPUTS], state, none = {0};
     insitu_number sizes[] = {insitu_int(ROWS), insitu_int(COLUMNS)};
     open_network(&b);
@@ -109,10 +109,10 @@ static void make_engine(void) {
 typedef struct caller {
     insitu_context *context;
     insitu_state *state;
-} caller;
+} caller_t;
 
-static caller make_caller(void) {
-    caller made;
+static caller_t make_caller(void) {
+    caller_t made;
     insitu_tensor inputs[] = {
         {.data = x, .device = {INSITU_DEVICE_CPU, 0}, .ndim = 2, .dtype = F32, .shape = INTS(ROWS, DEPTH)},
         {.data = batches,
@@ -133,13 +133,13 @@ static caller make_caller(void) {
     return made;
 }
 
-static void end_caller(caller *ended) {
+static void end_caller(caller_t *ended) {
     insitu_context_destroy(ended->context);
     insitu_state_destroy(ended->state);
 }
 
 /* How many elements are wrong; -1 if the call failed. Called in threads and processes where nothing may be asserted. */
-static int wrong_elements(caller *called) {
+static int wrong_elements(caller_t *called) {
     static const float *const expected[] = {product, batched, line_result, image_result};
     static const size_t counts[] = {sizeof(product) / 4, sizeof(batched) / 4, sizeof(line_result) / 4,
                                     sizeof(image_result) / 4};
@@ -190,9 +190,9 @@ static void one_cpu(bool on) {
 static void rounded_up(bool on) { assert_int_equal(fesetround(on ? FE_UPWARD : FE_TONEAREST), 0); }
 static void rounded_to_zero(bool on) { assert_int_equal(fesetround(on ? FE_TOWARDZERO : FE_TONEAREST), 0); }
 
-typedef void (*change)(bool on);
-static const change changes[] = {nothing, dynamic,       one_thread, seven_threads,  no_levels,
-                                 one_cpu, nested_levels, rounded_up, rounded_to_zero};
+typedef void (*change_t)(bool on);
+static const change_t changes[] = {nothing, dynamic,       one_thread, seven_threads,  no_levels,
+                                   one_cpu, nested_levels, rounded_up, rounded_to_zero};
 enum { CHANGES = sizeof(changes) / sizeof(*changes) };
 
 /* ---- tests ---- */
@@ -201,7 +201,7 @@ static void the_thread_s_settings_change(void **state) {
     (void)state;
     for (int first = 0; first < CHANGES; first++) {
         changes[first](true);
-        caller called = make_caller(); /* prepared so, and called otherwise */
+        caller_t called = make_caller(); /* prepared so, and called otherwise */
         changes[first](false);
         for (int i = 0; i < CHANGES; i++) {
             changes[i](true);
@@ -220,7 +220,7 @@ static void the_thread_s_settings_change(void **state) {
 /* A number of threads that was seen before is prepared for. */
 static void settings_seen_before_make_nothing(void **state) {
     (void)state;
-    caller called = make_caller();
+    caller_t called = make_caller();
     insitu_run_stats stats = {.struct_size = sizeof(stats)};
     int64_t made = 0;
     for (int round = 0; round < 3; round++)
@@ -239,7 +239,7 @@ static void settings_seen_before_make_nothing(void **state) {
 static void calls_from_regions_are_right(void **state) {
     (void)state;
     enum { CALLERS = 4 };
-    caller called[CALLERS];
+    caller_t called[CALLERS];
     int wrong[CALLERS] = {0};
     for (int i = 0; i < CALLERS; i++) {
         called[i] = make_caller();
@@ -271,7 +271,7 @@ static void calls_from_regions_are_right(void **state) {
 
 /* Of several threads each has settings of its own. */
 static void *call_often(void *argument) {
-    caller *called = argument;
+    caller_t *called = argument;
     intptr_t wrong = 0;
     for (int i = 0; i < 2 * CHANGES; i++) {
         changes[i % 4](true);
@@ -285,7 +285,7 @@ static void *call_often(void *argument) {
 static void settings_are_each_thread_s_own(void **state) {
     (void)state;
     enum { CALLERS = 3 };
-    caller called[CALLERS];
+    caller_t called[CALLERS];
     pthread_t threads[CALLERS];
     void *wrong;
     for (int i = 0; i < CALLERS; i++) {
@@ -305,14 +305,14 @@ static void settings_are_each_thread_s_own(void **state) {
 static void *call_once(void *argument) { return (void *)(intptr_t)wrong_elements(argument); }
 
 /* The contexts of the parent, one made here, one called by another thread, and in a child of the child. */
-static int call_in_child(caller *called, int depth) {
+static int call_in_child(caller_t *called, int depth) {
     alarm(60);
     for (int i = 0; i < CHANGES - 2; i++) {
         changes[i](true);
         if (wrong_elements(called)) return 1;
         changes[i](false);
     }
-    caller own = make_caller();
+    caller_t own = make_caller();
     if (wrong_elements(&own)) return 2;
     pthread_t thread;
     void *wrong;
@@ -339,7 +339,7 @@ static void children_of_fork_call(void **state) {
     (void)state;
     pthread_t thread;
     void *status;
-    caller called = make_caller(), of_thread = make_caller();
+    caller_t called = make_caller(), of_thread = make_caller();
     assert_null(fork_and_call(&called)); /* before the parent has called */
     assert_int_equal(wrong_elements(&called), 0);
     assert_int_equal(wrong_elements(&of_thread), 0);

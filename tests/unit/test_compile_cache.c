@@ -35,13 +35,13 @@ static void remove_folder(void) {
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void open_cached(fixture *f, const char *file, insitu_compile_options options) {
+static void open_cached(fixture_t *f, const char *file, insitu_compile_options options) {
     options.cache_dir = folder;
     open_fixture(f, file, &options);
 }
 
 static bool is_hit(const char *file, insitu_compile_options options) {
-    fixture f;
+    fixture_t f;
     open_cached(&f, file, options);
     bool hit = insitu_engine_is_cached(f.engine);
     close_fixture(&f);
@@ -49,7 +49,7 @@ static bool is_hit(const char *file, insitu_compile_options options) {
 }
 
 static uint8_t *read_file(const char *path, size_t *out_size) {
-    file_map *map;
+    file_map_t *map;
     assert_int_equal(file_map_open(path, &map, NULL), INSITU_OK);
     uint8_t *copy = malloc(map->size + 1);
     assert_non_null(copy);
@@ -95,7 +95,7 @@ static void hits_are_compilations(void **state) {
             options.mutated_inputs = &row;
             options.mutated_input_count = 1;
         }
-        fixture fresh, first, hit;
+        fixture_t fresh, first, hit;
         make_folder();
         open_fixture(&fresh, files[i], &options);
         open_cached(&first, files[i], options);
@@ -118,7 +118,7 @@ static void arity_counts_positions(void **state) {
     (void)state;
     make_folder();
     assert_false(is_hit("returned_twice.train.pt2", new_options()));
-    fixture f;
+    fixture_t f;
     open_cached(&f, "returned_twice.train.pt2", new_options());
     assert_true(insitu_engine_is_cached(f.engine));
     assert_int_equal(insitu_engine_output_count(f.engine), 6);
@@ -300,7 +300,7 @@ static void old_entries_are_replaced_once(void **state) {
 static void entries_without_a_map_are_replaced(void **state) {
     (void)state;
     char path[512];
-    kept_log log = {0};
+    kept_log_t log = {0};
     make_folder();
     assert_false(is_hit("input_slice.train.pt2", new_options()));
     assert_int_equal(find_entry(path, sizeof(path)), 1);
@@ -308,7 +308,7 @@ static void entries_without_a_map_are_replaced(void **state) {
     char empty[sizeof(alias)];
     snprintf(empty, sizeof(empty), "%-*s", (int)sizeof(alias) - 1, "\\\"\\\"]");
     edit_entry(path, alias, empty);
-    fixture f = {0};
+    fixture_t f = {0};
     insitu_diag_init(&f.diag);
     insitu_log_set(keep_warning, &log);
     must(&f, insitu_engine_load(path, NULL, &f.engine, &f.diag));
@@ -338,11 +338,11 @@ static void missing_folders_are_made(void **state) {
 static void folders_that_cannot_be_written_are_a_warning(void **state) {
     (void)state;
     char file[] = "/tmp/insitu_test_XXXXXX";
-    kept_log log = {0};
+    kept_log_t log = {0};
     close(mkstemp(file));
     insitu_compile_options options = new_options();
     options.cache_dir = file; /* no folder */
-    fixture f;
+    fixture_t f;
     insitu_log_set(keep_warning, &log);
     open_fixture(&f, "input_slice.train.pt2", &options);
     insitu_log_set(NULL, NULL);
@@ -365,7 +365,7 @@ static void processes_at_once_see_whole_entries(void **state) {
         for (int round = 0; round < ROUNDS; round++) {
             char path[512];
             if (i == 0 && round % 2 && find_entry(path, sizeof(path))) (void)remove(path);
-            fixture f = {0};
+            fixture_t f = {0};
             insitu_compile_options options = new_options();
             options.cache_dir = folder;
             if (compile_fixture(&f, "decoder.train.pt2", &options) != INSITU_OK) _exit(1);

@@ -13,9 +13,9 @@ typedef struct fixture {
     insitu_diag diag;
     float x[6][CACHE_WIDTH], row[CACHE_WIDTH], bias[CACHE_WIDTH];
     int64_t position;
-} fixture;
+} fixture_t;
 
-static void open_plan(fixture *f, plan *plan) {
+static void open_plan(fixture_t *f, plan_t *plan) {
     memset(f, 0, sizeof(*f));
     insitu_diag_init(&f->diag);
     assert_int_equal(finish_plan(plan, &f->diag), INSITU_OK);
@@ -27,7 +27,7 @@ static void open_plan(fixture *f, plan *plan) {
     for (int j = 0; j < CACHE_WIDTH; j++) f->row[j] = (float)(100 + j);
 }
 
-static void close_fixture(fixture *f) {
+static void close_fixture(fixture_t *f) {
     insitu_context_destroy(f->context);
     insitu_state_destroy(f->state);
     insitu_engine_destroy(f->engine);
@@ -43,32 +43,32 @@ static insitu_tensor tensor_of(void *data, insitu_dtype type, int32_t ndim, int6
                            .strides = strides};
 }
 
-static insitu_status set_input(fixture *f, const char *name, void *data, insitu_dtype type, int32_t ndim,
+static insitu_status set_input(fixture_t *f, const char *name, void *data, insitu_dtype type, int32_t ndim,
                                int64_t *shape, int64_t *strides) {
     insitu_tensor tensor = tensor_of(data, type, ndim, shape, strides);
     return insitu_context_set_input(f->context, insitu_engine_find_input(f->engine, name), &tensor, &f->diag);
 }
 
-static void must(fixture *f, insitu_status status) {
+static void must(fixture_t *f, insitu_status status) {
     if (status != INSITU_OK) fail_msg("%s: %s", insitu_status_name(status), f->diag.message);
 }
 
-static void expect(fixture *f, insitu_status status, insitu_status expected, const char *words) {
+static void expect(fixture_t *f, insitu_status status, insitu_status expected, const char *words) {
     if (status != expected || !strstr(f->diag.message, words))
         fail_msg("%s: '%s' where %s with '%s' was expected", insitu_status_name(status), f->diag.message,
                  insitu_status_name(expected), words);
 }
 
-static void bind_inputs(fixture *f, int64_t rows) {
+static void bind_inputs(fixture_t *f, int64_t rows) {
     must(f, set_input(f, "x", f->x, INSITU_DTYPE_F32, 2, (int64_t[]){rows, CACHE_WIDTH}, NULL));
     must(f, set_input(f, "pos", &f->position, INSITU_DTYPE_I64, 1, (int64_t[]){1}, NULL));
     must(f, set_input(f, "row", f->row, INSITU_DTYPE_F32, 2, (int64_t[]){1, CACHE_WIDTH}, NULL));
     must(f, set_input(f, "bias", f->bias, INSITU_DTYPE_F32, 1, (int64_t[]){CACHE_WIDTH}, NULL));
 }
 
-static insitu_status run(fixture *f) { return insitu_context_run(f->context, f->state, NULL, &f->diag); }
+static insitu_status run(fixture_t *f) { return insitu_context_run(f->context, f->state, NULL, &f->diag); }
 
-static insitu_tensor output(fixture *f, int32_t index) {
+static insitu_tensor output(fixture_t *f, int32_t index) {
     insitu_tensor tensor;
     must(f, insitu_context_output(f->context, index, &tensor, &f->diag));
     return tensor;
@@ -78,7 +78,7 @@ static const float *values_of(const insitu_tensor *tensor) {
     return (const float *)(const void *)((const uint8_t *)tensor->data + tensor->byte_offset);
 }
 
-static int64_t counter_of(fixture *f) {
+static int64_t counter_of(fixture_t *f) {
     int64_t counter;
     must(f, insitu_state_read(f->state, "counter", &counter, sizeof(counter), &f->diag));
     return counter;
@@ -86,7 +86,7 @@ static int64_t counter_of(fixture *f) {
 
 static void calls_compute_and_update_in_place(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     for (int64_t call = 0; call < 3; call++) {
         f.position = call;
@@ -114,7 +114,7 @@ static void calls_compute_and_update_in_place(void **state) {
 
 static void counters_sum_the_steps(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     insitu_run_stats stats = {.struct_size = sizeof(stats)};
     expect(&f, insitu_context_stats(f.context, &stats, &f.diag), INSITU_ARG, "no counters");
@@ -131,7 +131,7 @@ static void counters_sum_the_steps(void **state) {
 
 static void outputs_go_where_they_are_bound(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     bind_inputs(&f, 2);
     float product[2][CACHE_WIDTH], wide[2][16], cache[CACHE_ROWS][CACHE_WIDTH];
@@ -172,7 +172,7 @@ static void outputs_go_where_they_are_bound(void **state) {
 
 static void inputs_with_other_strides_are_staged_unless_written(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     bind_inputs(&f, 3);
     float turned[CACHE_WIDTH][3];
@@ -192,7 +192,7 @@ static void inputs_with_other_strides_are_staged_unless_written(void **state) {
 
 static void wrong_inputs_are_named(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     expect(&f, run(&f), INSITU_ARG, "input 'x' is not bound");
     bind_inputs(&f, 2);
@@ -223,7 +223,7 @@ static void wrong_inputs_are_named(void **state) {
 
 static void failed_calls_change_nothing(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     bind_inputs(&f, 2);
     must(&f, run(&f));
@@ -244,7 +244,7 @@ static void failed_calls_change_nothing(void **state) {
 
 static void sizes_of_outputs_are_known_before_the_call(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     int32_t ndim;
     int64_t sizes[MAX_RANK];
@@ -265,7 +265,7 @@ static void sizes_of_outputs_are_known_before_the_call(void **state) {
 
 static void overlapping_memory_is_refused_where_it_matters(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     bind_inputs(&f, 2);
     /* Two inputs that are only read may share memory. */
@@ -296,12 +296,12 @@ static void overlapping_memory_is_refused_where_it_matters(void **state) {
 
 static void bindings_are_kept_and_limited(void **state) {
     (void)state;
-    fixture f;
-    plan *plan = make_small_plan();
+    fixture_t f;
+    plan_t *plan = make_small_plan();
     plan->symbols.symbols[0].max = 64;
     open_plan(&f, plan);
     float x[64 * CACHE_WIDTH] = {0};
-    allocation_count count = {0};
+    allocation_count_t count = {0};
     for (int round = 0; round < 2; round++) {
         for (int64_t rows = 6; rows < 6 + MAX_SYMBOL_BINDINGS + 4; rows++) {
             bind_inputs(&f, 2);
@@ -327,13 +327,13 @@ static void bindings_are_kept_and_limited(void **state) {
 
 static void warm_calls_allocate_nothing(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     float turned[CACHE_WIDTH * 3] = {0};
     bind_inputs(&f, 3);
     must(&f, set_input(&f, "x", turned, INSITU_DTYPE_F32, 2, (int64_t[]){3, CACHE_WIDTH}, (int64_t[]){1, 3}));
     must(&f, run(&f));
-    allocation_count count = {0};
+    allocation_count_t count = {0};
     count_allocations(&count);
     for (int i = 0; i < 10; i++) {
         f.position = i % CACHE_ROWS;
@@ -348,26 +348,27 @@ static void warm_calls_allocate_nothing(void **state) {
 }
 
 /* y = x * number, where number is a Python number given at each call. */
-static plan *make_number_plan(bool is_constant) {
-    plan *plan = new_plan();
-    sym_pool *pool = &plan->symbols;
-    sym width = sym_int(pool, CACHE_WIDTH), value = sym_int(pool, 3);
+static plan_t *make_number_plan(bool is_constant) {
+    plan_t *plan = new_plan();
+    sym_pool_t *pool = &plan->symbols;
+    sym_t width = sym_int(pool, CACHE_WIDTH), value = sym_int(pool, 3);
     if (!is_constant) {
         uint32_t symbol = sym_add_symbol(pool, "n", SYM_KIND_INT, 2, 9);
         value = sym_of_symbol(pool, symbol);
-        plan->symbol_sources[symbol] = (plan_symbol){.source = SYMBOL_INPUT_VALUE, .input = 1};
+        plan->symbol_sources[symbol] = (plan_symbol_t){.source = SYMBOL_INPUT_VALUE, .input = 1};
     }
-    tensor_type line = dense_type(plan, DTYPE_F32, 1, &width);
+    tensor_type_t line = dense_type(plan, DTYPE_F32, 1, &width);
     uint32_t x = add_input(plan, "x", line, false);
-    plan->inputs[plan->input_count++] = (plan_input){.name = "n",
-                                                     .type = {.dtype = DTYPE_I64},
-                                                     .is_scalar = true,
-                                                     .is_constant = is_constant,
-                                                     .value = value,
-                                                     .storage = NONE};
-    plan->inputs[plan->input_count++] = (plan_input){.name = "absent", .is_none = true, .storage = NONE};
+    plan->inputs[plan->input_count++] = (plan_input_t){.name = "n",
+                                                       .type = {.dtype = DTYPE_I64},
+                                                       .is_scalar = true,
+                                                       .is_constant = is_constant,
+                                                       .value = value,
+                                                       .storage = NONE};
+    plan->inputs[plan->input_count++] = (plan_input_t){.name = "absent", .is_none = true, .storage = NONE};
     uint32_t y = add_output(plan, "output.0", line);
-    plan_step *step = add_step(plan, LAYER_BINARY, "scale", &(plan_operand){y, line}, 1, &(plan_operand){x, line}, 1);
+    plan_step_t *step =
+        add_step(plan, LAYER_BINARY, "scale", &(plan_operand_t){y, line}, 1, &(plan_operand_t){x, line}, 1);
     set_op(step, OP_MUL);
     set_value(step, ATTR_SCALAR, value);
     set_value(step, ATTR_SCALAR_FIRST, sym_bool(pool, false));
@@ -377,7 +378,7 @@ static plan *make_number_plan(bool is_constant) {
 
 static void numbers_are_symbols_or_constants(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     int64_t number = 5;
     open_plan(&f, make_number_plan(false));
     must(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F32, 1, (int64_t[]){CACHE_WIDTH}, NULL));
@@ -424,18 +425,19 @@ static void numbers_are_symbols_or_constants(void **state) {
 /* x: f32[s0], y: f32[2*s0 + 1]: the second's size follows from the first's; an unused input is checked all the same. */
 static void sizes_must_fit_each_other(void **state) {
     (void)state;
-    fixture f;
-    plan *plan = new_plan();
-    sym_pool *pool = &plan->symbols;
+    fixture_t f;
+    plan_t *plan = new_plan();
+    sym_pool_t *pool = &plan->symbols;
     uint32_t symbol = sym_add_symbol(pool, "s0", SYM_KIND_INT, 0, INT64_MAX);
-    sym size = sym_of_symbol(pool, symbol);
-    sym longer = sym_add(pool, sym_mul(pool, sym_int(pool, 2), size), sym_int(pool, 1));
+    sym_t size = sym_of_symbol(pool, symbol);
+    sym_t longer = sym_add(pool, sym_mul(pool, sym_int(pool, 2), size), sym_int(pool, 1));
     plan->symbol_sources[symbol].source = SYMBOL_INPUT_SIZE;
-    tensor_type first = dense_type(plan, DTYPE_F32, 1, &size), second = dense_type(plan, DTYPE_F32, 1, &longer);
+    tensor_type_t first = dense_type(plan, DTYPE_F32, 1, &size), second = dense_type(plan, DTYPE_F32, 1, &longer);
     uint32_t x = add_input(plan, "x", first, false);
-    plan->inputs[plan->input_count++] = (plan_input){.name = "y", .type = second, .storage = NONE};
+    plan->inputs[plan->input_count++] = (plan_input_t){.name = "y", .type = second, .storage = NONE};
     uint32_t out = add_output(plan, "output.0", first);
-    set_op(add_step(plan, LAYER_UNARY, "negate", &(plan_operand){out, first}, 1, &(plan_operand){x, first}, 1), OP_NEG);
+    set_op(add_step(plan, LAYER_UNARY, "negate", &(plan_operand_t){out, first}, 1, &(plan_operand_t){x, first}, 1),
+           OP_NEG);
     plan->first_write = 1;
     open_plan(&f, plan);
     must(&f, set_input(&f, "x", f.x, INSITU_DTYPE_F32, 1, (int64_t[]){3}, NULL));
@@ -454,7 +456,7 @@ static void sizes_must_fit_each_other(void **state) {
 
 static void modules_hold_a_context_and_a_state(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     insitu_module *module;
     must(&f, insitu_module_create(f.engine, &module, &f.diag));

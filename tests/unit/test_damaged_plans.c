@@ -13,13 +13,13 @@
 typedef struct engine_file {
     uint8_t *data;
     size_t size, plan_begin, plan_end, header_size, digits_at;
-} engine_file;
+} engine_file_t;
 
-static engine_file make_file(plan *plan) {
+static engine_file_t make_file(plan_t *plan) {
     char path[64];
     insitu_engine *engine;
-    file_map *map;
-    engine_file file = {0};
+    file_map_t *map;
+    engine_file_t file = {0};
     snprintf(path, sizeof(path), "/tmp/insitu_test_damaged_%ld", (long)getpid());
     assert_int_equal(engine_create(plan, device_cpu(), NULL, 0, &engine, NULL), INSITU_OK);
     assert_int_equal(insitu_engine_save(engine, path, NULL), INSITU_OK);
@@ -43,7 +43,7 @@ static engine_file make_file(plan *plan) {
     return file;
 }
 
-static void state_hash(engine_file *file) {
+static void state_hash(engine_file_t *file) {
     uint64_t hash;
     char digits[HASH_DIGITS + 1];
     assert_int_equal(format_hash(file->data + 8, file->header_size, file->digits_at, file->data + file->plan_begin,
@@ -117,7 +117,7 @@ static void run(const insitu_engine *engine) {
     for (int32_t i = 0; i < INPUTS; i++) free(memory[i]);
 }
 
-static bool load_and_run(engine_file *file) {
+static bool load_and_run(engine_file_t *file) {
     insitu_engine *engine;
     state_hash(file);
     insitu_status status = insitu_engine_load_memory(file->data, file->size, NULL, &engine, NULL);
@@ -127,8 +127,8 @@ static bool load_and_run(engine_file *file) {
     return status == INSITU_OK;
 }
 
-static void change_digits(plan *plan) {
-    engine_file file = make_file(plan);
+static void change_digits(plan_t *plan) {
+    engine_file_t file = make_file(plan);
     size_t loaded = 0;
     assert_true(load_and_run(&file));
     for (size_t at = file.plan_begin; at < file.plan_end; at++) {
@@ -201,11 +201,11 @@ static void nor_where_regions_run(void **state) {
         "%if: bool[] = binary(%sum) {op=eq, scalar=0}\n"
         "%t: f32[3,2] = cond(%if, %s, %x) {regions=[0,1]}\n"
         "next \"s\" = %t\n";
-    network *network;
-    plan *plan;
+    network_t *network;
+    plan_t *plan;
     insitu_diag diag;
     insitu_diag_init(&diag);
-    plan_options options = {.no_inplace = false};
+    plan_options_t options = {.no_inplace = false};
     if (network_parse(source, &network, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     if (network_verify(network, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     if (plan_build(network, &options, &plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);

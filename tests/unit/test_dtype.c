@@ -10,10 +10,10 @@
 enum { NAME_SIZE = 16 };
 
 /* Names of a row in turn; "none" reads as DTYPE_COUNT. */
-static dtype next_name(const char **row) {
+static dtype_t next_name(const char **row) {
     char name[NAME_SIZE];
     int used = 0;
-    dtype type = DTYPE_COUNT;
+    dtype_t type = DTYPE_COUNT;
     assert_int_equal(sscanf(*row, "%15s%n", name, &used), 1);
     *row += used;
     if (strcmp(name, "none") != 0) assert_true(dtype_parse(name, &type));
@@ -23,7 +23,7 @@ static dtype next_name(const char **row) {
 static void test_table(void **state) {
     (void)state;
     for (uint32_t i = 0; i < DTYPE_COUNT; i++) {
-        dtype type = (dtype)i, back;
+        dtype_t type = (dtype_t)i, back;
         insitu_dtype public_type = dtype_public(type);
         assert_true(dtype_parse(dtype_name(type), &back) && back == type);
         assert_true(dtype_from_public(public_type, &back) && back == type);
@@ -32,7 +32,7 @@ static void test_table(void **state) {
         if (dtype_safetensors(type))
             assert_true(dtype_from_safetensors(dtype_safetensors(type), &back) && back == type);
     }
-    dtype type;
+    dtype_t type;
     assert_true(dtype_from_pt2(7, &type) && type == DTYPE_F32);
     assert_true(dtype_from_pt2(13, &type) && type == DTYPE_BF16);
     assert_false(dtype_from_pt2(0, &type));
@@ -75,19 +75,19 @@ static void test_promote(void **state) {
     for (uint32_t a = 0; a < DTYPE_COUNT; a++) {
         const char *row = rows[a];
         for (uint32_t b = 0; b < DTYPE_COUNT; b++) {
-            dtype expected = next_name(&row), got = dtype_promote((dtype)a, (dtype)b);
+            dtype_t expected = next_name(&row), got = dtype_promote((dtype_t)a, (dtype_t)b);
             if (got != expected)
-                fail_msg("%s with %s: %s", dtype_name((dtype)a), dtype_name((dtype)b), dtype_name(got));
+                fail_msg("%s with %s: %s", dtype_name((dtype_t)a), dtype_name((dtype_t)b), dtype_name(got));
         }
     }
 }
 
 /* Results of each dtype bool to c128 in turn with one other operand. */
-static void expect_results(operand_class first, dtype other, operand_class second, const char *row) {
+static void expect_results(operand_class_t first, dtype_t other, operand_class_t second, const char *row) {
     for (uint32_t i = 0; i <= DTYPE_C128; i++) {
-        dtype types[2] = {(dtype)i, other}, expected = next_name(&row);
-        operand_class classes[2] = {first, second}, reversed[2] = {second, first};
-        dtype swapped[2] = {other, (dtype)i};
+        dtype_t types[2] = {(dtype_t)i, other}, expected = next_name(&row);
+        operand_class_t classes[2] = {first, second}, reversed[2] = {second, first};
+        dtype_t swapped[2] = {other, (dtype_t)i};
         if (dtype_result(types, classes, 2) != expected)
             fail_msg("%s (%d) with %s (%d): %s", dtype_name(types[0]), first, dtype_name(other), second,
                      dtype_name(dtype_result(types, classes, 2)));
@@ -98,7 +98,7 @@ static void expect_results(operand_class first, dtype other, operand_class secon
 static void test_result(void **state) {
     (void)state;
     static const struct {
-        dtype number;
+        dtype_t number;
         const char *row;
     } numbers[] = {
         {DTYPE_BOOL, "bool u8 i8 i16 i32 i64 u16 u32 u64 f16 bf16 f32 f64 c32 c64 c128"},
@@ -111,7 +111,7 @@ static void test_result(void **state) {
         expect_results(OPERAND_ZERO_DIM, numbers[i].number, OPERAND_NUMBER, numbers[i].row);
     }
     static const struct {
-        dtype zero_dim;
+        dtype_t zero_dim;
         const char *row;
     } zero_dims[] = {
         {DTYPE_U16, "none u8 i8 i16 i32 i64 u16 u32 u64 f16 bf16 f32 f64 c32 c64 c128"},
@@ -125,17 +125,17 @@ static void test_result(void **state) {
 
 static void test_result_of_three(void **state) {
     (void)state;
-    static const operand_class classes[] = {OPERAND_ZERO_DIM, OPERAND_TENSOR, OPERAND_NUMBER};
-    assert_int_equal(dtype_result((dtype[]){DTYPE_F64, DTYPE_F16, DTYPE_F64}, classes, 3), DTYPE_F16);
-    assert_int_equal(dtype_result((dtype[]){DTYPE_F16, DTYPE_I32, DTYPE_F64}, classes, 3), DTYPE_F16);
-    assert_int_equal(dtype_result((dtype[]){DTYPE_I8, DTYPE_BOOL, DTYPE_I64}, classes, 3), DTYPE_I8);
-    assert_int_equal(dtype_result((dtype[]){DTYPE_I8}, (operand_class[]){OPERAND_NUMBER}, 1), DTYPE_I8);
+    static const operand_class_t classes[] = {OPERAND_ZERO_DIM, OPERAND_TENSOR, OPERAND_NUMBER};
+    assert_int_equal(dtype_result((dtype_t[]){DTYPE_F64, DTYPE_F16, DTYPE_F64}, classes, 3), DTYPE_F16);
+    assert_int_equal(dtype_result((dtype_t[]){DTYPE_F16, DTYPE_I32, DTYPE_F64}, classes, 3), DTYPE_F16);
+    assert_int_equal(dtype_result((dtype_t[]){DTYPE_I8, DTYPE_BOOL, DTYPE_I64}, classes, 3), DTYPE_I8);
+    assert_int_equal(dtype_result((dtype_t[]){DTYPE_I8}, (operand_class_t[]){OPERAND_NUMBER}, 1), DTYPE_I8);
 }
 
 static void numbers_round_to_the_nearest_float(void **state) {
     (void)state;
     static const struct {
-        dtype type;
+        dtype_t type;
         double value, expected;
     } rows[] = {
         {DTYPE_BF16, 0.1, 0.10009765625},

@@ -13,14 +13,14 @@ static uint32_t next_random(uint32_t *random, uint32_t limit) {
 }
 
 typedef struct tensor {
-    element_set set;
+    element_set_t set;
     int64_t sizes[MAX_RANK], strides[MAX_RANK];
     size_t bytes; /* from the first element to the end of the last */
-} tensor;
+} tensor_t;
 
-static bool random_tensor(uint32_t *random, tensor *out) {
+static bool random_tensor(uint32_t *random, tensor_t *out) {
     size_t item = (size_t)1 << next_random(random, 4);
-    *out = (tensor){.set = {.rank = next_random(random, 4), .item = item}};
+    *out = (tensor_t){.set = {.rank = next_random(random, 4), .item = item}};
     out->set.sizes = out->sizes;
     out->set.strides = out->strides;
     size_t first = next_random(random, 512), last = 0;
@@ -36,8 +36,8 @@ static bool random_tensor(uint32_t *random, tensor *out) {
     return out->set.start + out->bytes <= MEMORY;
 }
 
-static void mark(const tensor *tensor, uint8_t *marks) {
-    const element_set *set = &tensor->set;
+static void mark(const tensor_t *tensor, uint8_t *marks) {
+    const element_set_t *set = &tensor->set;
     int64_t index[4] = {0};
     memset(marks, 0, MEMORY);
     if (tensor->bytes == 0) return;
@@ -56,7 +56,7 @@ static void answers_are_those_of_marked_bytes(void **state) {
     static uint8_t first[MEMORY], second[MEMORY];
     uint32_t random = 3, apart = 0, met = 0;
     for (uint32_t i = 0; i < 100000; i++) {
-        tensor a, b;
+        tensor_t a, b;
         if (!random_tensor(&random, &a) || !random_tensor(&random, &b)) continue;
         mark(&a, first);
         mark(&b, second);
@@ -74,7 +74,7 @@ static void answers_are_those_of_marked_bytes(void **state) {
 static void large_tensors_take_bounded_work(void **state) {
     (void)state;
     const int64_t sizes[] = {4000, 4000, 4000}, strides[] = {997 * 4001, 997, 2}, others[] = {997 * 4001, 991, 2};
-    element_set a = {0, 3, sizes, strides, 1}, b = {1, 3, sizes, others, 1};
+    element_set_t a = {0, 3, sizes, strides, 1}, b = {1, 3, sizes, others, 1};
     (void)elements_meet(&a, &b);
 }
 

@@ -8,7 +8,7 @@
 typedef struct engine_file { /* an engine file in memory, aligned as load_memory wants it */
     uint8_t *data;
     size_t size;
-} engine_file;
+} engine_file_t;
 
 static const char *test_path(void) {
     static char path[64];
@@ -16,39 +16,39 @@ static const char *test_path(void) {
     return path;
 }
 
-static engine_file copy_file(const uint8_t *data, size_t size) {
-    engine_file file = {aligned_alloc(64, (size + 127) / 64 * 64), size}; /* and a little room */
+static engine_file_t copy_file(const uint8_t *data, size_t size) {
+    engine_file_t file = {aligned_alloc(64, (size + 127) / 64 * 64), size}; /* and a little room */
     assert_non_null(file.data);
     memcpy(file.data, data, size);
     return file;
 }
 
-static engine_file save(const insitu_engine *engine) {
+static engine_file_t save(const insitu_engine *engine) {
     insitu_diag diag = {.struct_size = sizeof(diag)};
     if (insitu_engine_save(engine, test_path(), &diag) != INSITU_OK) fail_msg("%s", diag.message);
-    file_map *map;
+    file_map_t *map;
     assert_int_equal(file_map_open(test_path(), &map, &diag), INSITU_OK);
-    engine_file file = copy_file(map->data, map->size);
+    engine_file_t file = copy_file(map->data, map->size);
     file_map_release(map);
     unlink(test_path());
     return file;
 }
 
-static insitu_engine *make_engine(plan *plan) {
+static insitu_engine *make_engine(plan_t *plan) {
     insitu_engine *engine;
     assert_int_equal(finish_plan(plan, NULL), INSITU_OK);
     assert_int_equal(engine_create(plan, device_cpu(), NULL, 0, &engine, NULL), INSITU_OK);
     return engine;
 }
 
-static engine_file make_file(void) {
+static engine_file_t make_file(void) {
     insitu_engine *engine = make_engine(make_small_plan());
-    engine_file file = save(engine);
+    engine_file_t file = save(engine);
     insitu_engine_destroy(engine);
     return file;
 }
 
-static insitu_status load(const engine_file *file, bool verify, insitu_engine **engine, insitu_diag *diag) {
+static insitu_status load(const engine_file_t *file, bool verify, insitu_engine **engine, insitu_diag *diag) {
     insitu_load_options options = {.struct_size = sizeof(options), .verify_weights = verify};
     return insitu_engine_load_memory(file->data, file->size, &options, engine, diag);
 }
@@ -62,7 +62,7 @@ static char *text_of(const insitu_engine *engine, const char *what) {
 static void engines_survive_a_file(void **state) {
     (void)state;
     insitu_engine *engine = make_engine(make_small_plan()), *loaded;
-    engine_file file = save(engine), again, other;
+    engine_file_t file = save(engine), again, other;
     insitu_diag diag = {.struct_size = sizeof(diag)};
     if (load(&file, true, &loaded, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     static const char *const texts[] = {"plan", "report", "values", "json"};
@@ -89,7 +89,7 @@ static void engines_survive_a_file(void **state) {
 
 static void files_are_safetensors_without_holes(void **state) {
     (void)state;
-    engine_file file = make_file();
+    engine_file_t file = make_file();
     uint64_t length;
     memcpy(&length, file.data, sizeof(length));
     assert_int_equal((8 + length) % 64, 0);
@@ -115,9 +115,9 @@ static void files_are_safetensors_without_holes(void **state) {
 
 static void every_length_but_the_whole_is_refused(void **state) {
     (void)state;
-    engine_file file = make_file();
+    engine_file_t file = make_file();
     for (size_t size = 0; size < file.size; size += size < 64 ? 1 : 37) {
-        engine_file cut = copy_file(file.data, size);
+        engine_file_t cut = copy_file(file.data, size);
         insitu_engine *engine;
         insitu_diag diag = {.struct_size = sizeof(diag)};
         insitu_status status = load(&cut, false, &engine, &diag);
@@ -131,7 +131,7 @@ static void every_length_but_the_whole_is_refused(void **state) {
 /* The format forbids bytes that belong to no tensor. */
 static void bytes_after_the_last_tensor_are_refused(void **state) {
     (void)state;
-    engine_file file = make_file(), longer = copy_file(file.data, file.size);
+    engine_file_t file = make_file(), longer = copy_file(file.data, file.size);
     for (size_t more = 1; more <= 64; more += 63) {
         insitu_engine *engine;
         insitu_diag diag = {.struct_size = sizeof(diag)};
@@ -147,7 +147,7 @@ static void bytes_after_the_last_tensor_are_refused(void **state) {
 }
 
 /* The end of the plan's bytes: what the hash guards. */
-static size_t guarded_size(const engine_file *file) {
+static size_t guarded_size(const engine_file_t *file) {
     insitu_engine *engine;
     assert_int_equal(load(file, false, &engine, NULL), INSITU_OK);
     const uint8_t *first = engine->plan->weights[0].data;
@@ -164,7 +164,7 @@ static size_t guarded_size(const engine_file *file) {
 
 static void every_flipped_byte_of_header_and_plan_is_refused(void **state) {
     (void)state;
-    engine_file file = make_file();
+    engine_file_t file = make_file();
     size_t guarded = guarded_size(&file);
     static const uint8_t masks[] = {0x01, 0x20, 0x80};
     for (size_t at = 0; at < guarded; at++) {
@@ -182,7 +182,7 @@ static void every_flipped_byte_of_header_and_plan_is_refused(void **state) {
 
 static void damaged_weights_are_found_on_request(void **state) {
     (void)state;
-    engine_file file = make_file();
+    engine_file_t file = make_file();
     insitu_engine *engine;
     insitu_diag diag = {.struct_size = sizeof(diag)};
     file.data[file.size - 1] ^= 1; /* the last weight's */
@@ -194,7 +194,7 @@ static void damaged_weights_are_found_on_request(void **state) {
 }
 
 /* Replaces equally long words in the header or the plan, and states the new hash. */
-static void edit(engine_file *file, const char *from, const char *to) {
+static void edit(engine_file_t *file, const char *from, const char *to) {
     uint64_t length;
     memcpy(&length, file->data, sizeof(length));
     assert_int_equal(strlen(from), strlen(to));
@@ -253,7 +253,7 @@ static void faults_behind_a_good_hash_are_named(void **state) {
         {"{\"symbols\":", "[\"symbols\":", INSITU_FORMAT, "no JSON object"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        engine_file file = make_file();
+        engine_file_t file = make_file();
         insitu_engine *engine;
         insitu_diag diag = {.struct_size = sizeof(diag)};
         edit(&file, cases[i].from, cases[i].to);
@@ -268,7 +268,7 @@ static void faults_behind_a_good_hash_are_named(void **state) {
 static void the_records_version_comes_first(void **state) {
     (void)state;
     static const char own[] = "[\\\"10\\\",";
-    engine_file file = make_file();
+    engine_file_t file = make_file();
     insitu_engine *engine;
     insitu_diag diag = {.struct_size = sizeof(diag)};
     char *version = memmem(file.data, file.size, own, strlen(own)),
@@ -285,7 +285,7 @@ static void the_records_version_comes_first(void **state) {
 /* Every digit of the plan becomes another one: whatever happens, it is a status. */
 static void no_number_of_the_plan_can_crash_the_reader(void **state) {
     (void)state;
-    engine_file file = make_file();
+    engine_file_t file = make_file();
     size_t guarded = guarded_size(&file), loaded = 0;
     uint64_t length;
     memcpy(&length, file.data, sizeof(length));
@@ -367,7 +367,7 @@ static void questions_are_answered(void **state) {
 static void buffers_are_views_of_weights(void **state) {
     (void)state;
     insitu_engine *engines[2] = {make_engine(make_small_plan())};
-    engine_file file = save(engines[0]);
+    engine_file_t file = save(engines[0]);
     insitu_diag diag = {.struct_size = sizeof(diag)};
     if (load(&file, false, &engines[1], &diag) != INSITU_OK) fail_msg("%s", diag.message);
     for (int i = 0; i < 2; i++) {
@@ -407,15 +407,15 @@ static void buffers_are_views_of_weights(void **state) {
 static void a_part_before_the_whole_is_a_row(void **state) {
     (void)state;
     static const float values[6] = {1, 2, 3, 4, 5, 6};
-    plan *plan = new_plan();
-    sym_pool *pool = &plan->symbols;
-    tensor_type table = dense_type(plan, DTYPE_F32, 2, (sym[]){sym_int(pool, 2), sym_int(pool, 3)}), part = table;
+    plan_t *plan = new_plan();
+    sym_pool_t *pool = &plan->symbols;
+    tensor_type_t table = dense_type(plan, DTYPE_F32, 2, (sym_t[]){sym_int(pool, 2), sym_int(pool, 3)}), part = table;
     part.shape.sizes[1] = sym_int(pool, 2);
     (void)add_weight(plan, "table", table, values);
-    plan->buffers[plan->buffer_count++] = (plan_buffer){.name = "part", .weight = 0, .type = part};
-    plan->buffers[plan->buffer_count++] = (plan_buffer){.name = "table", .weight = 0, .type = table};
+    plan->buffers[plan->buffer_count++] = (plan_buffer_t){.name = "part", .weight = 0, .type = part};
+    plan->buffers[plan->buffer_count++] = (plan_buffer_t){.name = "table", .weight = 0, .type = table};
     insitu_engine *engine = make_engine(plan), *loaded;
-    engine_file file = save(engine);
+    engine_file_t file = save(engine);
     insitu_diag diag = {.struct_size = sizeof(diag)};
     if (load(&file, true, &loaded, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     const char *expected = "\"table\":{\"dtype\":\"F32\",\"shape\":[6]";
@@ -429,18 +429,18 @@ static void a_part_before_the_whole_is_a_row(void **state) {
 static void unused_buffers_keep_their_shapes(void **state) {
     (void)state;
     static const float values[6] = {1, 2, 3, 4, 5, 6};
-    plan *plan = new_plan();
-    sym_pool *pool = &plan->symbols;
-    tensor_type table = dense_type(plan, DTYPE_F32, 2, (sym[]){sym_int(pool, 2), sym_int(pool, 3)});
-    tensor_type none = dense_type(plan, DTYPE_F32, 2, (sym[]){sym_int(pool, 0), sym_int(pool, 3)});
+    plan_t *plan = new_plan();
+    sym_pool_t *pool = &plan->symbols;
+    tensor_type_t table = dense_type(plan, DTYPE_F32, 2, (sym_t[]){sym_int(pool, 2), sym_int(pool, 3)});
+    tensor_type_t none = dense_type(plan, DTYPE_F32, 2, (sym_t[]){sym_int(pool, 0), sym_int(pool, 3)});
     none.offset = sym_int(pool, 1000);
     (void)add_weight(plan, "table", table, values);
     (void)add_weight(plan, "empty", none, NULL);
     plan->storage_count = 0;
-    plan->buffers[plan->buffer_count++] = (plan_buffer){.name = "table", .weight = 0, .type = table};
-    plan->buffers[plan->buffer_count++] = (plan_buffer){.name = "none", .weight = 1, .type = none};
+    plan->buffers[plan->buffer_count++] = (plan_buffer_t){.name = "table", .weight = 0, .type = table};
+    plan->buffers[plan->buffer_count++] = (plan_buffer_t){.name = "none", .weight = 1, .type = none};
     insitu_engine *engine = make_engine(plan), *loaded;
-    engine_file file = save(engine);
+    engine_file_t file = save(engine);
     insitu_diag diag = {.struct_size = sizeof(diag)};
     if (load(&file, true, &loaded, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     const char *expected = "\"table\":{\"dtype\":\"F32\",\"shape\":[2,3]", *name;
@@ -458,16 +458,16 @@ static void unused_buffers_keep_their_shapes(void **state) {
 /* Names that the file uses itself, that are equal, or that need escapes; a weight used in two ways; dtypes. */
 static void odd_weights_are_written_and_found(void **state) {
     (void)state;
-    plan *plan = new_plan();
-    sym_pool *pool = &plan->symbols;
-    sym two = sym_int(pool, 2), three = sym_int(pool, 3), one = sym_int(pool, 1);
-    tensor_type table = dense_type(plan, DTYPE_F32, 2, (sym[]){two, three}), turned = table;
+    plan_t *plan = new_plan();
+    sym_pool_t *pool = &plan->symbols;
+    sym_t two = sym_int(pool, 2), three = sym_int(pool, 3), one = sym_int(pool, 1);
+    tensor_type_t table = dense_type(plan, DTYPE_F32, 2, (sym_t[]){two, three}), turned = table;
     turned.shape.sizes[0] = three;
     turned.shape.sizes[1] = two;
     turned.strides[0] = one;
     turned.strides[1] = three;
-    tensor_type numbers = dense_type(plan, DTYPE_C128, 1, &two),
-                empty = dense_type(plan, DTYPE_F32, 1, (sym[]){sym_int(pool, 0)});
+    tensor_type_t numbers = dense_type(plan, DTYPE_C128, 1, &two),
+                  empty = dense_type(plan, DTYPE_F32, 1, (sym_t[]){sym_int(pool, 0)});
     static const float values[6] = {1, 2, 3, 4, 5, 6};
     static const double complex_values[4] = {1, 2, 3, 4};
     uint32_t turned_weight = add_weight(plan, "w", table, values);
@@ -477,11 +477,11 @@ static void odd_weights_are_written_and_found(void **state) {
     (void)add_weight(plan, "a \"quoted\"\\\n\x01 name \xc3\xa9", numbers, complex_values);
     (void)add_weight(plan, "none", empty, values);
     uint32_t output = add_output(plan, "output.0", turned);
-    (void)add_step(plan, LAYER_COPY, "copy", &(plan_operand){output, turned}, 1, &(plan_operand){turned_weight, turned},
-                   1);
+    (void)add_step(plan, LAYER_COPY, "copy", &(plan_operand_t){output, turned}, 1,
+                   &(plan_operand_t){turned_weight, turned}, 1);
     plan->first_write = 1;
     insitu_engine *engine = make_engine(plan), *loaded;
-    engine_file file = save(engine);
+    engine_file_t file = save(engine);
     insitu_diag diag = {.struct_size = sizeof(diag)};
     if (load(&file, true, &loaded, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     for (uint32_t i = 0; i < 6; i++) {
@@ -505,7 +505,7 @@ static void missing_files_and_misaligned_memory_are_refused(void **state) {
     insitu_engine *engine;
     insitu_diag diag = {.struct_size = sizeof(diag)};
     assert_int_equal(insitu_engine_load("/nonexistent/engine", NULL, &engine, &diag), INSITU_IO);
-    engine_file file = make_file();
+    engine_file_t file = make_file();
     assert_int_equal(insitu_engine_load_memory(file.data + 1, file.size - 1, NULL, &engine, &diag), INSITU_ARG);
     free(file.data);
 }

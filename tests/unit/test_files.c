@@ -43,7 +43,7 @@ static int remove_folder(void **state) {
 }
 
 static void assert_content(const char *path, const char *expected) {
-    file_map *map;
+    file_map_t *map;
     assert_int_equal(file_map_open(path, &map, NULL), INSITU_OK);
     assert_int_equal(map->size, strlen(expected));
     assert_memory_equal(map->data, expected, map->size);
@@ -52,10 +52,10 @@ static void assert_content(const char *path, const char *expected) {
 
 static void parts_are_written_and_replaced_whole(void **state) {
     (void)state;
-    file_part parts[] = {{"head ", 5}, {NULL, 0}, {"tail", 4}};
+    file_part_t parts[] = {{"head ", 5}, {NULL, 0}, {"tail", 4}};
     assert_int_equal(file_write(in_folder("a"), parts, 3, NULL), INSITU_OK);
     assert_content(in_folder("a"), "head tail");
-    file_map *old;
+    file_map_t *old;
     assert_int_equal(file_map_open(in_folder("a"), &old, NULL), INSITU_OK);
     assert_int_equal(file_write(in_folder("a"), parts + 2, 1, NULL), INSITU_OK);
     assert_content(in_folder("a"), "tail");
@@ -70,7 +70,7 @@ static void a_failed_write_leaves_nothing(void **state) {
     (void)state;
     insitu_diag diag;
     insitu_diag_init(&diag);
-    file_part part = {"data", 4};
+    file_part_t part = {"data", 4};
     assert_int_equal(mkdir(in_folder("sub"), 0700), 0);
     uint32_t before = files_in_folder();
     assert_int_equal(file_write(in_folder("sub"), &part, 1, &diag), INSITU_IO);
@@ -90,7 +90,7 @@ static mode_t mode_of(const char *path) {
 static void permissions_and_links_are_kept(void **state) {
     (void)state;
     const mode_t modes[] = {0600, 0664, 0640};
-    file_part part = {"data", 4}, other = {"other", 5};
+    file_part_t part = {"data", 4}, other = {"other", 5};
     char link[128];
     for (size_t i = 0; i < COUNT_OF(modes); i++) {
         assert_int_equal(file_write(in_folder("a"), &other, 1, NULL), INSITU_OK);
@@ -114,7 +114,7 @@ static void permissions_and_links_are_kept(void **state) {
 /* The file is made where a link leads; one that leads in a circle leads nowhere. */
 static void links_to_no_file_stay(void **state) {
     (void)state;
-    file_part part = {"data", 4};
+    file_part_t part = {"data", 4};
     char link[128], second[128], circle[128];
     snprintf(link, sizeof(link), "%s/link", folder);
     snprintf(second, sizeof(second), "%s/second", folder);
@@ -144,13 +144,13 @@ static void stop_here(int number) {
 }
 
 /* A child that comes to its limit of a file's size while it writes `a`, and dies there, or stays until it is killed. */
-static pid_t start_writer(file_naming naming, bool stays) {
+static pid_t start_writer(file_naming_t naming, bool stays) {
     static const char data[LIMIT];
     assert_int_equal(pipe(stopped), 0);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        const file_part parts[] = {{data, LIMIT}, {data, LIMIT}};
+        const file_part_t parts[] = {{data, LIMIT}, {data, LIMIT}};
         (void)setrlimit(RLIMIT_FSIZE, &(struct rlimit){LIMIT, LIMIT});
         (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
         (void)signal(SIGXFSZ, stays ? stop_here : SIG_DFL);
@@ -171,23 +171,23 @@ static void wait_for_killed(pid_t child) {
 
 static void killed_writers_leave_nothing_that_stays(void **state) {
     (void)state;
-    const file_part part = {"data", 4};
+    const file_part_t part = {"data", 4};
     for (int is_there = 0; is_there < 2; is_there++)
         for (int naming = FILE_UNNAMED; naming <= FILE_NAMED; naming++) {
             (void)unlink(in_folder("a"));
             if (is_there) assert_int_equal(whole_file_replace(in_folder("a"), FILE_NAMED, &part, 1), 0);
             uint32_t before = files_in_folder();
-            wait_for_killed(start_writer((file_naming)naming, false));
+            wait_for_killed(start_writer((file_naming_t)naming, false));
             assert_int_equal(files_in_folder(), before + (naming == FILE_NAMED));
             if (is_there) assert_content(in_folder("a"), "data");
-            assert_int_equal(whole_file_replace(in_folder("a"), (file_naming)naming, &part, 1), 0);
+            assert_int_equal(whole_file_replace(in_folder("a"), (file_naming_t)naming, &part, 1), 0);
             assert_int_equal(files_in_folder(), before + !is_there);
         }
 }
 
 static void files_that_are_being_written_are_no_leftovers(void **state) {
     (void)state;
-    const file_part part = {"data", 4};
+    const file_part_t part = {"data", 4};
     uint32_t before = files_in_folder();
     pid_t child = start_writer(FILE_NAMED, true);
     assert_int_equal(files_in_folder(), before + 1);
@@ -205,7 +205,7 @@ static void files_that_are_being_written_are_no_leftovers(void **state) {
 /* A name may be as long as the file system lets it be, whatever a temporary one needs. */
 static void names_may_be_long(void **state) {
     (void)state;
-    const file_part part = {"data", 4};
+    const file_part_t part = {"data", 4};
     static char path[NAME_MAX + sizeof(folder) + 2];
     uint32_t before = files_in_folder();
     for (int size = NAME_MAX - 12; size <= NAME_MAX + 1; size++)
@@ -221,7 +221,7 @@ static void names_may_be_long(void **state) {
 
 static void names_without_a_folder_are_of_this_one(void **state) {
     (void)state;
-    const file_part part = {"data", 4};
+    const file_part_t part = {"data", 4};
     char before[PATH_MAX];
     assert_non_null(getcwd(before, sizeof(before)));
     assert_int_equal(chdir(folder), 0);
@@ -235,7 +235,7 @@ static void names_without_a_folder_are_of_this_one(void **state) {
 /* A pipe that a user has named gets the bytes; a file that is replaced takes a pipe's place, with nobody there to read. */
 static void pipes_are_written_to_or_replaced(void **state) {
     (void)state;
-    file_part part = {"data", 4};
+    file_part_t part = {"data", 4};
     char read_back[8] = "";
     assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
     int reader = open(in_folder("pipe"), O_RDONLY | O_NONBLOCK);
@@ -256,7 +256,7 @@ static void what_is_no_file_is_refused(void **state) {
     (void)state;
     insitu_diag diag;
     insitu_diag_init(&diag);
-    file_map *map;
+    file_map_t *map;
     assert_int_equal(file_map_open(in_folder("absent"), &map, &diag), INSITU_IO);
     assert_null(map);
     assert_non_null(strstr(diag.message, "absent"));
@@ -266,7 +266,7 @@ static void what_is_no_file_is_refused(void **state) {
 
 static void maps_are_shared_until_the_last_release(void **state) {
     (void)state;
-    file_map *map;
+    file_map_t *map;
     static const char data[] = "weights";
     assert_int_equal(file_map_wrap(data, sizeof(data), &map, NULL), INSITU_OK);
     assert_ptr_equal(file_map_retain(map), map);

@@ -9,7 +9,7 @@ enum { COUNT = 20000 };
 static float numbers[COUNT], first[COUNT];
 
 /* exp(x * 1e-3) / 3 and a smallest number, so that every rounding shows. */
-static void build(built *b, insitu_value *out_value) {
+static void build(built_t *b, insitu_value *out_value) {
     insitu_value x = given(b, F32, SIZES(COUNT), numbers);
     must(b, insitu_network_add_binary_scalar(b->network, "mul", x, insitu_float(1e-3), false, &x, &b->diag));
     must(b, insitu_network_add_unary(b->network, "exp", x, &x, &b->diag));
@@ -17,7 +17,7 @@ static void build(built *b, insitu_value *out_value) {
 }
 
 static void compute(float *out) {
-    built b;
+    built_t b;
     insitu_value value;
     insitu_engine *engine;
     insitu_context *context;

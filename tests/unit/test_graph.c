@@ -3,8 +3,8 @@
 
 #include "graph/graph.h"
 
-static graph *parsed(const char *source) {
-    graph *graph;
+static graph_t *parsed(const char *source) {
+    graph_t *graph;
     insitu_diag diag;
     insitu_diag_init(&diag);
     insitu_status status = graph_parse(source, &graph, &diag);
@@ -13,14 +13,14 @@ static graph *parsed(const char *source) {
     return graph;
 }
 
-static char *printed(const graph *graph) { /* freed by memory_free */
-    text out;
+static char *printed(const graph_t *graph) { /* freed by memory_free */
+    text_t out;
     text_init(&out);
     assert_int_equal(graph_print(graph, &out, NULL), INSITU_OK);
     return out.data;
 }
 
-static void expect_text(const graph *graph, const char *expected) {
+static void expect_text(const graph_t *graph, const char *expected) {
     char *actual = printed(graph);
     assert_string_equal(actual, expected);
     memory_free(actual);
@@ -123,7 +123,7 @@ static const char *const ROUND_TRIPS[] = {
 static void test_round_trips(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(ROUND_TRIPS); i++) {
-        graph *graph = parsed(ROUND_TRIPS[i]);
+        graph_t *graph = parsed(ROUND_TRIPS[i]);
         expect_text(graph, ROUND_TRIPS[i]);
         graph_destroy(graph);
     }
@@ -131,9 +131,9 @@ static void test_round_trips(void **state) {
 
 static void test_free_form(void **state) {
     (void)state;
-    graph *graph = parsed("# a comment\n\n graph functional {   # another\n\n"
-                          "\tinput %x : f32[ 2 , 3 ]  user 0\n# more\n"
-                          "   %y:f32[6]=aten.view.default( %x , [ 6 ] )#a.py:1  \n output %y user 0\n } # end\n");
+    graph_t *graph = parsed("# a comment\n\n graph functional {   # another\n\n"
+                            "\tinput %x : f32[ 2 , 3 ]  user 0\n# more\n"
+                            "   %y:f32[6]=aten.view.default( %x , [ 6 ] )#a.py:1  \n output %y user 0\n } # end\n");
     expect_text(graph, "graph functional {\n  input %x: f32[2,3] user 0\n"
                        "  %y: f32[6] = aten.view.default(%x, size=[6])  # a.py:1\n  output %y user 0\n}\n");
     graph_destroy(graph);
@@ -170,7 +170,7 @@ static void test_parse_faults(void **state) {
         {"graph {\n record \"r\": f32 -1 bytes\n}", "is not in 0 to"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        graph *graph;
+        graph_t *graph;
         insitu_diag diag;
         insitu_diag_init(&diag);
         assert_int_equal(graph_parse(rows[i].source, &graph, &diag), INSITU_FORMAT);
@@ -182,8 +182,8 @@ static void test_parse_faults(void **state) {
 
 /* before, many times over, between "graph {" and "}" */
 static void expect_too_deep(const char *before, size_t count, const char *part) {
-    text source;
-    graph *graph;
+    text_t source;
+    graph_t *graph;
     insitu_diag diag;
     text_init(&source);
     text_printf(&source, "graph {\n");
@@ -207,8 +207,8 @@ static void test_nesting_is_bounded(void **state) {
 
 /* ---- builder and edits ---- */
 
-static tensor_type vector(graph *graph, int64_t size) {
-    tensor_type type = {.dtype = DTYPE_F32, .shape = {.rank = 1, .sizes = {sym_int(graph->symbols, size)}}};
+static tensor_type_t vector(graph_t *graph, int64_t size) {
+    tensor_type_t type = {.dtype = DTYPE_F32, .shape = {.rank = 1, .sizes = {sym_int(graph->symbols, size)}}};
     type.strides[0] = sym_int(graph->symbols, 1);
     type.offset = sym_int(graph->symbols, 0);
     return type;
@@ -216,12 +216,12 @@ static tensor_type vector(graph *graph, int64_t size) {
 
 static void test_builder(void **state) {
     (void)state;
-    graph *graph;
-    value_id x, y, y2, number;
-    node_id node;
+    graph_t *graph;
+    value_id_t x, y, y2, number;
+    node_id_t node;
     char name[] = "y";
     assert_int_equal(graph_create(&graph), INSITU_OK);
-    tensor_type type = vector(graph, 4);
+    tensor_type_t type = vector(graph, 4);
     assert_int_equal(graph_add_tensor(graph, "x", &type, &x), INSITU_OK);
     assert_int_equal(graph_add_tensor(graph, name, &type, &y), INSITU_OK);
     assert_int_equal(graph_add_tensor(graph, name, &type, &y2), INSITU_OK);
@@ -238,30 +238,30 @@ static void test_builder(void **state) {
     assert_true(graph_set_arg(graph, node, "self", arg_value(x)));
     assert_true(graph_set_arg(graph, node, "other", arg_value(x)));
     assert_false(graph_set_arg(graph, node, "no such", arg_value(x)));
-    const graph_node *added = graph_node_of(graph, node);
+    const graph_node_t *added = graph_node_of(graph, node);
     assert_string_equal(added->name, "y");
     assert_int_equal(graph_arg_of(graph, added, "other")->value.index, x.index);
     assert_int_equal(graph_arg_of(graph, added, "alpha")->kind, ARG_ABSENT);
     assert_null(graph_arg_of(graph, added, "no such"));
     assert_int_equal(graph_append(graph, node), INSITU_OK);
-    graph_output output = {.kind = RESULT_USER, .arg = arg_value(y), .target = NONE, .user_index = 0};
+    graph_output_t output = {.kind = RESULT_USER, .arg = arg_value(y), .target = NONE, .user_index = 0};
     assert_int_equal(graph_add_output(graph, &output), INSITU_OK);
     expect_text(graph, "graph {\n  %y: f32[4] = aten.add.Tensor(%x, %x)  # m.py:1\n  output %y user 0\n}\n");
     graph_destroy(graph);
 }
 
-static void count_value(void *user, value_id *value) { ((uint32_t *)user)[value->index]++; }
+static void count_value(void *user, value_id_t *value) { ((uint32_t *)user)[value->index]++; }
 
 static void test_uses(void **state) {
     (void)state;
-    graph *graph = parsed("graph {\n  input %a: f32[1] user 0\n  input %b: f32[1] user 1\n  input %c: f32[1] user 2\n"
-                          "  %d: f32[2] = aten.cat.default(tensors=[%a, %b, %a])\n  output %a user 0\n}\n");
+    graph_t *graph = parsed("graph {\n  input %a: f32[1] user 0\n  input %b: f32[1] user 1\n  input %c: f32[1] user 2\n"
+                            "  %d: f32[2] = aten.cat.default(tensors=[%a, %b, %a])\n  output %a user 0\n}\n");
     uint32_t counts[4] = {0};
     graph_visit_args(&graph->nodes[0], count_value, counts);
     assert_int_equal(counts[0], 2);
     assert_int_equal(counts[1], 1);
     assert_int_equal(counts[2], 0);
-    value_id replacement[4] = {{1}, {2}, NO_VALUE, NO_VALUE}; /* a -> b -> c */
+    value_id_t replacement[4] = {{1}, {2}, NO_VALUE, NO_VALUE}; /* a -> b -> c */
     graph_replace_uses(graph, replacement);
     expect_text(graph, "graph {\n  input %a: f32[1] user 0\n  input %b: f32[1] user 1\n  input %c: f32[1] user 2\n"
                        "  %d: f32[2] = aten.cat.default(tensors=[%c, %c, %c])\n  output %c user 0\n}\n");
@@ -272,7 +272,7 @@ static void test_uses(void **state) {
 
 static void test_verify_accepts(void **state) {
     (void)state;
-    graph *graph = parsed(ROUND_TRIPS[1]);
+    graph_t *graph = parsed(ROUND_TRIPS[1]);
     insitu_diag diag;
     insitu_diag_init(&diag);
     if (graph_verify(graph, &diag) != INSITU_OK) fail_msg("%s", diag.message);
@@ -280,7 +280,7 @@ static void test_verify_accepts(void **state) {
     graph_destroy(graph);
 }
 
-static void expect_fault(const graph *graph, const char *part) {
+static void expect_fault(const graph_t *graph, const char *part) {
     insitu_diag diag;
     insitu_diag_init(&diag);
     assert_int_equal(graph_verify(graph, &diag), INSITU_FORMAT);
@@ -331,10 +331,10 @@ static void test_verify_faults_of_text(void **state) {
         {"a.b(graph functional {\n })", "unlike the graph around it"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        text source;
+        text_t source;
         text_init(&source);
         text_printf(&source, "graph {\n %s\n}\n", rows[i].body);
-        graph *graph = parsed(source.data);
+        graph_t *graph = parsed(source.data);
         expect_fault(graph, rows[i].part);
         graph_destroy(graph);
         text_release(&source);
@@ -344,7 +344,7 @@ static void test_verify_faults_of_text(void **state) {
 static void test_verify_functional(void **state) {
     (void)state;
     const char *source = "graph functional {\n input %x: f32[1] user 0\n %y: f32[1] = aten.add_.Tensor(%x, 1)\n}\n";
-    graph *graph = parsed(source);
+    graph_t *graph = parsed(source);
     expect_fault(graph, "it writes, in a functional graph");
     graph->functional = false;
     assert_int_equal(graph_verify(graph, NULL), INSITU_OK);
@@ -353,20 +353,20 @@ static void test_verify_functional(void **state) {
 
 static void test_verify_faults_of_structure(void **state) {
     (void)state;
-    graph *graph = parsed("graph {\n input %x: f32[1] user 0\n %y: f32[1] = aten.relu.default(%x)\n"
-                          " %z: f32[1] = aten.relu.default(%y)\n output %z user 0\n}\n");
+    graph_t *graph = parsed("graph {\n input %x: f32[1] user 0\n %y: f32[1] = aten.relu.default(%x)\n"
+                            " %z: f32[1] = aten.relu.default(%y)\n output %z user 0\n}\n");
     assert_int_equal(graph_verify(graph, NULL), INSITU_OK);
 
-    node_id first = graph->order[0];
+    node_id_t first = graph->order[0];
     graph->order[0] = graph->order[1];
     expect_fault(graph, "it is in the order twice");
-    graph->order[0] = (node_id){99};
+    graph->order[0] = (node_id_t){99};
     expect_fault(graph, "node 99 does not exist");
     graph->order[0] = first;
 
     graph->nodes[1].args[0].value.index = 99;
     expect_fault(graph, "argument is no value");
-    graph->nodes[1].args[0] = (graph_arg){.kind = ARG_SYM, .sym = {9999}};
+    graph->nodes[1].args[0] = (graph_arg_t){.kind = ARG_SYM, .sym = {9999}};
     expect_fault(graph, "argument 'self' is no expression");
     graph->nodes[1].args[0] = arg_value(graph->nodes[0].results[0]);
 
@@ -391,12 +391,12 @@ static void test_verify_faults_of_structure(void **state) {
 
 static void test_verify_counts_all_faults(void **state) {
     (void)state;
-    text source;
+    text_t source;
     text_init(&source);
     text_printf(&source, "graph {\n");
     for (int i = 0; i < 25; i++) text_printf(&source, "  %%v%d: f32[1] = aten.relu.default()\n", i);
     text_printf(&source, "}\n");
-    graph *graph = parsed(source.data);
+    graph_t *graph = parsed(source.data);
     expect_fault(graph, "the graph has 25 faults: node 'v0'");
     expect_fault(graph, "node 'v9'");
     graph_destroy(graph);

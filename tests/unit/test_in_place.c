@@ -69,14 +69,14 @@ typedef struct fixture {
     insitu_state *state;
     insitu_context *context;
     insitu_diag diag;
-} fixture;
+} fixture_t;
 
-static void must(fixture *fixture, insitu_status status) {
+static void must(fixture_t *fixture, insitu_status status) {
     if (status != INSITU_OK) fail_msg("%s: %s", insitu_status_name(status), fixture->diag.message);
 }
 
-static void open_fixture(fixture *fixture, const char *path, bool no_inplace) {
-    *fixture = (struct fixture){0};
+static void open_fixture(fixture_t *fixture, const char *path, bool no_inplace) {
+    *fixture = (fixture_t){0};
     insitu_diag_init(&fixture->diag);
     insitu_compile_options options;
     insitu_compile_options_init(&options);
@@ -87,7 +87,7 @@ static void open_fixture(fixture *fixture, const char *path, bool no_inplace) {
     must(fixture, insitu_context_create(fixture->engine, &fixture->context, &fixture->diag));
 }
 
-static void close_fixture(fixture *fixture) {
+static void close_fixture(fixture_t *fixture) {
     insitu_context_destroy(fixture->context);
     insitu_state_destroy(fixture->state);
     insitu_engine_destroy(fixture->engine);
@@ -101,9 +101,9 @@ typedef struct input {
     insitu_dtype dtype;
     int32_t ndim;
     int64_t *shape;
-} input;
+} input_t;
 
-static insitu_status run(fixture *fixture, const input *inputs, size_t count) {
+static insitu_status run(fixture_t *fixture, const input_t *inputs, size_t count) {
     for (size_t i = 0; i < count; i++) {
         int32_t index = insitu_engine_find_input(fixture->engine, inputs[i].name);
         insitu_tensor tensor = {.data = inputs[i].data,
@@ -117,7 +117,7 @@ static insitu_status run(fixture *fixture, const input *inputs, size_t count) {
     return insitu_context_run(fixture->context, fixture->state, NULL, &fixture->diag);
 }
 
-static insitu_run_stats stats_of(fixture *fixture) {
+static insitu_run_stats stats_of(fixture_t *fixture) {
     insitu_run_stats stats = {.struct_size = sizeof(stats)};
     must(fixture, insitu_context_stats(fixture->context, &stats, &fixture->diag));
     return stats;
@@ -137,16 +137,16 @@ static void protect(char *cache, int64_t row) {
     }
 }
 
-static insitu_status write_row(fixture *fixture, int64_t row, float value) {
+static insitu_status write_row(fixture_t *fixture, int64_t row, float value) {
     static float update[HEADS * ROW_FLOATS];
     for (size_t i = 0; i < HEADS * ROW_FLOATS; i++) update[i] = value;
     int64_t update_shape[4] = {1, HEADS, 1, ROW_FLOATS}, one = 1;
-    const input inputs[] = {{"row", update, INSITU_DTYPE_F32, 4, update_shape},
-                            {"position", &row, INSITU_DTYPE_I64, 1, &one}};
+    const input_t inputs[] = {{"row", update, INSITU_DTYPE_F32, 4, update_shape},
+                              {"position", &row, INSITU_DTYPE_I64, 1, &one}};
     return run(fixture, inputs, 2);
 }
 
-static char *cache_of(fixture *fixture) {
+static char *cache_of(fixture_t *fixture) {
     insitu_tensor tensor;
     must(fixture, insitu_state_tensor(fixture->state, 0, &tensor, &fixture->diag));
     return (char *)tensor.data + tensor.byte_offset;
@@ -156,7 +156,7 @@ static char *cache_of(fixture *fixture) {
  * threads, and can't where this process has. */
 static void test_copy_touches_pages(void **state) {
     (void)state;
-    fixture fixture;
+    fixture_t fixture;
     open_fixture(&fixture, DATA "page_rows.train.pt2", true);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -176,7 +176,7 @@ static void test_copy_touches_pages(void **state) {
 
 static void test_only_written_rows_are_touched(void **state) {
     (void)state;
-    fixture fixture;
+    fixture_t fixture;
     open_fixture(&fixture, DATA "page_rows.train.pt2", false);
     char *cache = cache_of(&fixture);
     for (int64_t row = 0; row < ROWS; row++) {
@@ -202,14 +202,14 @@ static void test_only_written_rows_are_touched(void **state) {
 
 static int64_t bytes_written_at(const char *path, int64_t position) {
     enum { QUERY_HEADS = 2, HEAD = 2 };
-    fixture fixture;
+    fixture_t fixture;
     open_fixture(&fixture, path, false);
     float query[QUERY_HEADS * HEAD] = {0}, key[HEAD] = {1, 2}, value[HEAD] = {3, 4};
     int64_t query_shape[4] = {1, QUERY_HEADS, 1, HEAD}, row_shape[4] = {1, 1, 1, HEAD}, one = 1;
-    const input inputs[] = {{"query", query, INSITU_DTYPE_F32, 4, query_shape},
-                            {"key", key, INSITU_DTYPE_F32, 4, row_shape},
-                            {"value", value, INSITU_DTYPE_F32, 4, row_shape},
-                            {"position", &position, INSITU_DTYPE_I64, 1, &one}};
+    const input_t inputs[] = {{"query", query, INSITU_DTYPE_F32, 4, query_shape},
+                              {"key", key, INSITU_DTYPE_F32, 4, row_shape},
+                              {"value", value, INSITU_DTYPE_F32, 4, row_shape},
+                              {"position", &position, INSITU_DTYPE_I64, 1, &one}};
     must(&fixture, run(&fixture, inputs, 4));
     insitu_run_stats stats = stats_of(&fixture);
     assert_int_equal(stats.state_bytes_copied, 0);
@@ -230,15 +230,15 @@ static void test_bytes_written_do_not_depend_on_capacity(void **state) {
 
 /* ---- allocations ---- */
 
-static void decode_tokens(fixture *fixture, int64_t count, int64_t first_position) {
+static void decode_tokens(fixture_t *fixture, int64_t count, int64_t first_position) {
     int64_t tokens[8], positions[8], token_shape[2] = {1, count};
     assert_in_range(count, 1, 8);
     for (int64_t i = 0; i < count; i++) {
         tokens[i] = 7 * i + first_position;
         positions[i] = first_position + i;
     }
-    const input inputs[] = {{"tokens", tokens, INSITU_DTYPE_I64, 2, token_shape},
-                            {"positions", positions, INSITU_DTYPE_I64, 1, &token_shape[1]}};
+    const input_t inputs[] = {{"tokens", tokens, INSITU_DTYPE_I64, 2, token_shape},
+                              {"positions", positions, INSITU_DTYPE_I64, 1, &token_shape[1]}};
     must(fixture, run(fixture, inputs, 2));
     insitu_tensor logits;
     must(fixture, insitu_context_output(fixture->context, 0, &logits, &fixture->diag));
@@ -247,9 +247,9 @@ static void decode_tokens(fixture *fixture, int64_t count, int64_t first_positio
 
 /* Calls with each of the counts of tokens, twice: the second time nothing may be allocated. */
 static void check_steady(const char *path, const int64_t *counts, size_t count) {
-    allocation_count allocations = {0};
+    allocation_count_t allocations = {0};
     count_allocations(&allocations);
-    fixture fixture;
+    fixture_t fixture;
     open_fixture(&fixture, path, false);
     uint64_t before = 0, malloc_before = 0;
     for (int round = 0; round < 3; round++) {

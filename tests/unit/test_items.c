@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-static insitu_status write_row(running *r, int64_t position) {
+static insitu_status write_row(running_t *r, int64_t position) {
     float row[CACHE_WIDTH];
     int64_t one = 1, row_sizes[] = {1, CACHE_WIDTH};
     for (int i = 0; i < CACHE_WIDTH; i++) row[i] = 100 * (float)position + (float)i;
@@ -18,7 +18,7 @@ static insitu_status write_row(running *r, int64_t position) {
     return running_call(r);
 }
 
-static void check_row(running *r, int64_t position) {
+static void check_row(running_t *r, int64_t position) {
     insitu_tensor row = running_output(r, 0), number = running_output(r, 1), cache = running_output(r, 2);
     const float *values = tensor_data(&row);
     assert_ptr_equal(values, (const float *)tensor_data(&cache) + position * CACHE_WIDTH);
@@ -28,7 +28,7 @@ static void check_row(running *r, int64_t position) {
 
 static void a_position_is_read_during_the_call(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_item_position_plan(DTYPE_I64, true));
     for (int64_t position = 0; position < LONG_ROWS; position++) {
         if (position == 13) continue;
@@ -45,10 +45,10 @@ static void a_position_is_read_during_the_call(void **state) {
 
 static void positions_that_differ_allocate_nothing(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_item_position_plan(DTYPE_I64, true));
     must_run(&r, write_row(&r, 5));
-    allocation_count count = {0};
+    allocation_count_t count = {0};
     count_allocations(&count);
     for (int64_t i = 0; i < 32; i++) {
         int64_t position = i % LONG_ROWS == 13 ? 12 : i % LONG_ROWS;
@@ -63,9 +63,9 @@ static void positions_that_differ_allocate_nothing(void **state) {
 /* Where no size depends on an input, kernels are chosen when the context is made: the first call takes memory alone. */
 static void constant_sizes_are_bound_before_the_call(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_item_position_plan(DTYPE_I64, true));
-    allocation_count count = {0};
+    allocation_count_t count = {0};
     count_allocations(&count);
     must_run(&r, write_row(&r, 5));
     memory_set_hooks(NULL);
@@ -78,7 +78,7 @@ static void constant_sizes_are_bound_before_the_call(void **state) {
 
 static void a_failed_item_changes_nothing(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_item_position_plan(DTYPE_I64, true));
     must_run(&r, write_row(&r, 2));
     float before[LONG_ROWS * CACHE_WIDTH], after[LONG_ROWS * CACHE_WIDTH];
@@ -94,7 +94,7 @@ static void a_failed_item_changes_nothing(void **state) {
 
 static void a_place_outside_the_tensor_is_an_error(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_item_position_plan(DTYPE_I64, false));
     const int64_t positions[] = {16, -1, INT64_MAX, INT64_MIN, INT64_MAX / 32 + 1, 1000};
     must_run(&r, write_row(&r, 15));
@@ -110,14 +110,14 @@ static void a_place_outside_the_tensor_is_an_error(void **state) {
 static void items_of_every_dtype_are_read(void **state) {
     (void)state;
     static const struct {
-        dtype type;
+        dtype_t type;
         uint8_t bytes[8];
         int64_t position;
     } cases[] = {{DTYPE_BOOL, {1}, 1},           {DTYPE_U8, {14}, 14},     {DTYPE_I8, {7}, 7},
                  {DTYPE_I16, {9, 0}, 9},         {DTYPE_U16, {10, 0}, 10}, {DTYPE_I32, {11, 0, 0, 0}, 11},
                  {DTYPE_U32, {12, 0, 0, 0}, 12}, {DTYPE_U64, {3}, 3}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        running r;
+        running_t r;
         float row[CACHE_WIDTH] = {0};
         uint8_t bytes[8];
         int64_t one = 1, row_sizes[] = {1, CACHE_WIDTH};
@@ -139,7 +139,7 @@ static void items_of_every_dtype_are_read(void **state) {
 static void elements_are_numbers(void **state) {
     (void)state;
     static const struct {
-        dtype type;
+        dtype_t type;
         uint64_t bits;
         double value;
     } cases[] = {{DTYPE_F16, 0x3c00, 1},
@@ -155,14 +155,14 @@ static void elements_are_numbers(void **state) {
                  {DTYPE_E8M0, 130, 8},
                  {DTYPE_F32, 0x3fc00000, 1.5},
                  {DTYPE_F64, 0x3ff8000000000000, 1.5}};
-    sym_value value;
+    sym_value_t value;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_true(element_value(cases[i].type, &cases[i].bits, &value));
         assert_int_equal(value.kind, SYM_KIND_FLOAT);
         if (value.f != cases[i].value) fail_msg("%s: %g", dtype_name(cases[i].type), value.f);
     }
     static const struct {
-        dtype type;
+        dtype_t type;
         uint64_t bits;
     } nans[] = {{DTYPE_F16, 0x7c01},    {DTYPE_BF16, 0xffc0},   {DTYPE_E5M2, 0x7d}, {DTYPE_E4M3FN, 0xff},
                 {DTYPE_E4M3FNUZ, 0x80}, {DTYPE_E5M2FNUZ, 0x80}, {DTYPE_E8M0, 0xff}};
@@ -175,7 +175,7 @@ static void elements_are_numbers(void **state) {
 
 static void an_output_may_start_where_an_item_says(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_item_view_plan());
     float table[CACHE_ROWS][CACHE_WIDTH], target[CACHE_WIDTH];
     int64_t one = 1, sizes[] = {CACHE_ROWS, CACHE_WIDTH}, width = CACHE_WIDTH;
@@ -199,14 +199,14 @@ static void an_output_may_start_where_an_item_says(void **state) {
 
 static const float line[CACHE_WIDTH] = {1, 2, 3, 4, 5, 6, 7, 8};
 
-static insitu_status take(running *r, int64_t length) {
+static insitu_status take(running_t *r, int64_t length) {
     int64_t one = 1, width = CACHE_WIDTH;
     running_input(r, "n", &length, INSITU_DTYPE_I64, &one, 1);
     running_input(r, "x", (void *)(uintptr_t)line, INSITU_DTYPE_F32, &width, 1);
     return running_call(r);
 }
 
-static void check_taken(running *r, int64_t length) {
+static void check_taken(running_t *r, int64_t length) {
     insitu_tensor product = running_output(r, 0), number = running_output(r, 1), part = running_output(r, 2);
     assert_int_equal(product.shape[0], length);
     assert_int_equal(part.shape[0], length);
@@ -217,7 +217,7 @@ static void check_taken(running *r, int64_t length) {
 
 static void a_size_is_read_during_the_call(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_item_size_plan());
     int32_t rank;
     int64_t sizes[MAX_RANK];
@@ -238,10 +238,10 @@ static void a_size_is_read_during_the_call(void **state) {
 
 static void sizes_seen_before_allocate_nothing(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_item_size_plan());
     for (int64_t length = 8; length > 4; length--) must_run(&r, take(&r, length));
-    allocation_count count = {0};
+    allocation_count_t count = {0};
     count_allocations(&count);
     for (int64_t call = 0; call < 16; call++) {
         must_run(&r, take(&r, 5 + call % 4));
@@ -252,7 +252,7 @@ static void sizes_seen_before_allocate_nothing(void **state) {
     running_stop(&r);
 }
 
-static float total_of(running *r) {
+static float total_of(running_t *r) {
     float total[CACHE_WIDTH];
     must_run(r, insitu_state_read(r->state, "total", total, sizeof(total), &r->diag));
     for (int i = 1; i < CACHE_WIDTH; i++) assert_true(total[i] == total[0]);
@@ -261,7 +261,7 @@ static float total_of(running *r) {
 
 static void a_segment_that_cannot_start_undoes_the_call(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_item_size_plan());
     must_run(&r, take(&r, 3));
     assert_true(total_of(&r) == 1);
@@ -279,7 +279,7 @@ static void a_segment_that_cannot_start_undoes_the_call(void **state) {
     assert_true(total_of(&r) == 2);
     must_run(&r, insitu_context_set_output(r.context, 0, NULL, &r.diag));
     for (uint64_t fail_at = 1; fail_at < 40; fail_at++) { /* whichever allocation fails for a new size */
-        allocation_count count = {.fail_at = fail_at};
+        allocation_count_t count = {.fail_at = fail_at};
         running_stop(&r);
         running_of_plan(&r, make_item_size_plan());
         must_run(&r, take(&r, 1));
@@ -298,17 +298,17 @@ static void a_segment_that_cannot_start_undoes_the_call(void **state) {
 
 typedef struct deferred_memory {
     float row[CACHE_WIDTH], written[CACHE_WIDTH];
-} deferred_memory;
+} deferred_memory_t;
 
-static insitu_status count_on(running *r, deferred_memory *memory) {
+static insitu_status count_on(running_t *r, deferred_memory_t *memory) {
     int64_t row_sizes[] = {1, CACHE_WIDTH}, width = CACHE_WIDTH;
     running_input(r, "row", memory->row, INSITU_DTYPE_F32, row_sizes, 2);
     running_input(r, "written", memory->written, INSITU_DTYPE_F32, &width, 1);
     return running_call(r);
 }
 
-static void check_deferred_plan(running *r) {
-    deferred_memory memory = {.row = {5, 5, 5, 5, 5, 5, 5, 5}};
+static void check_deferred_plan(running_t *r) {
+    deferred_memory_t memory = {.row = {5, 5, 5, 5, 5, 5, 5, 5}};
     for (int64_t call = 1; call < CACHE_ROWS; call++) {
         must_run(r, count_on(r, &memory));
         assert_int_equal(running_stats(r).state_bytes_saved, 8 + sizeof(memory.row));
@@ -330,7 +330,7 @@ static void check_deferred_plan(running *r) {
 
 static void a_late_check_that_fails_undoes_the_call(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_deferred_check_plan());
     check_deferred_plan(&r);
     insitu_report_row row = {.struct_size = sizeof(row)};
@@ -342,13 +342,13 @@ static void a_late_check_that_fails_undoes_the_call(void **state) {
 
 /* ---- through a file ---- */
 
-static void through_a_file(plan *plan, running *out) {
+static void through_a_file(plan_t *plan, running_t *out) {
     char path[64];
     insitu_engine *engine;
     running_of_plan(out, plan);
     snprintf(path, sizeof(path), "/tmp/insitu_test_items_%ld", (long)getpid());
     must_run(out, insitu_engine_save(out->engine, path, &out->diag));
-    text first, second;
+    text_t first, second;
     text_init(&first);
     text_init(&second);
     plan_print_json(out->engine->plan, NULL, NULL, &first);
@@ -364,7 +364,7 @@ static void through_a_file(plan *plan, running *out) {
 
 static void engine_files_hold_segments_and_restores(void **state) {
     (void)state;
-    running r;
+    running_t r;
     through_a_file(make_item_position_plan(DTYPE_I64, true), &r);
     must_run(&r, write_row(&r, 7));
     check_row(&r, 7);
@@ -382,52 +382,52 @@ static void engine_files_hold_segments_and_restores(void **state) {
 
 /* ---- plans with faults ---- */
 
-static plan *make_position(void) { return make_item_position_plan(DTYPE_I64, true); }
-static plan_operand *operand_of_step(plan *plan, uint32_t step) {
-    return (plan_operand *)(uintptr_t)plan->steps[step].operands;
+static plan_t *make_position(void) { return make_item_position_plan(DTYPE_I64, true); }
+static plan_operand_t *operand_of_step(plan_t *plan, uint32_t step) {
+    return (plan_operand_t *)(uintptr_t)plan->steps[step].operands;
 }
-static plan_operand *restored(plan *plan, uint32_t restore) {
-    return (plan_operand *)(uintptr_t)plan->restores[restore].step.results;
+static plan_operand_t *restored(plan_t *plan, uint32_t restore) {
+    return (plan_operand_t *)(uintptr_t)plan->restores[restore].step.results;
 }
 
-static void other_step(plan *plan) { plan->symbol_sources[0].step = 1; }
-static void no_step(plan *plan) { plan->symbol_sources[0].step = 9; }
-static void many_elements(plan *plan) {
+static void other_step(plan_t *plan) { plan->symbol_sources[0].step = 1; }
+static void no_step(plan_t *plan) { plan->symbol_sources[0].step = 9; }
+static void many_elements(plan_t *plan) {
     operand_of_step(plan, 0)->type.shape.rank = 0;
     operand_of_step(plan, 0)->type = plan->inputs[1].type;
     operand_of_step(plan, 0)->storage = 1;
     operand_of_step(plan, 0)->type.dtype = DTYPE_I32;
 }
-static void float_item(plan *plan) { operand_of_step(plan, 0)->type.dtype = plan->inputs[0].type.dtype = DTYPE_F32; }
-static void read_after_use(plan *plan) {
-    plan_step item = plan->steps[0];
+static void float_item(plan_t *plan) { operand_of_step(plan, 0)->type.dtype = plan->inputs[0].type.dtype = DTYPE_F32; }
+static void read_after_use(plan_t *plan) {
+    plan_step_t item = plan->steps[0];
     plan->steps[0] = plan->steps[1];
     plan->steps[1] = item;
     plan->symbol_sources[0].step = 1;
     plan->first_write = 0;
 }
-static void position_as_size(plan *plan) { plan->symbol_sources[0].in_sizes = false; }
-static void no_cut(plan *plan) {
+static void position_as_size(plan_t *plan) { plan->symbol_sources[0].in_sizes = false; }
+static void no_cut(plan_t *plan) {
     plan->segment_count = 1;
     plan->segments[0].end_step = plan->step_count;
 }
-static void cut_elsewhere(plan *plan) { plan->segments[0].end_step = plan->segments[1].first_step = 2; }
-static void late_input(plan *plan) {
+static void cut_elsewhere(plan_t *plan) { plan->segments[0].end_step = plan->segments[1].first_step = 2; }
+static void late_input(plan_t *plan) {
     plan->inputs[1].type.shape.sizes[0] = plan->outputs[0].operand.type.shape.sizes[0];
 }
-static void no_restores(plan *plan) { plan->restore_count = 0; }
-static void wrong_restore(plan *plan) { restored(plan, 1)->storage = restored(plan, 0)->storage; }
-static void save_after_write(plan *plan) { plan->restores[0].save_step = plan->restores[1].save_step = 2; }
-static void restores_rise(plan *plan) { plan->restores[0].save_step = 0, plan->restores[1].save_step = 1; }
-static void restore_of_nothing(plan *plan) { plan->restores[0].save_step = 99; }
-static void short_log(plan *plan) { plan->storages[plan->steps[0].results[0].storage].last_step = 2; }
-static void restore_a_value(plan *plan) { *restored(plan, 0) = *plan->steps[1].results; }
+static void no_restores(plan_t *plan) { plan->restore_count = 0; }
+static void wrong_restore(plan_t *plan) { restored(plan, 1)->storage = restored(plan, 0)->storage; }
+static void save_after_write(plan_t *plan) { plan->restores[0].save_step = plan->restores[1].save_step = 2; }
+static void restores_rise(plan_t *plan) { plan->restores[0].save_step = 0, plan->restores[1].save_step = 1; }
+static void restore_of_nothing(plan_t *plan) { plan->restores[0].save_step = 99; }
+static void short_log(plan_t *plan) { plan->storages[plan->steps[0].results[0].storage].last_step = 2; }
+static void restore_a_value(plan_t *plan) { *restored(plan, 0) = *plan->steps[1].results; }
 
 static void faults_are_named(void **state) {
     (void)state;
     static const struct {
-        plan *(*make)(void);
-        void (*damage)(plan *plan);
+        plan_t *(*make)(void);
+        void (*damage)(plan_t *plan);
         const char *words;
     } cases[] = {
         {make_position, other_step, "symbol 'u0': it comes from a step that does not read it"},
@@ -450,7 +450,7 @@ static void faults_are_named(void **state) {
         {make_deferred_check_plan, restore_a_value, "it does not restore one state or input"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        plan *plan = cases[i].make();
+        plan_t *plan = cases[i].make();
         insitu_diag diag = {.struct_size = sizeof(diag)};
         assert_int_equal(plan_verify(plan, NULL), INSITU_OK);
         cases[i].damage(plan);
@@ -471,8 +471,8 @@ static void plans_print_segments_and_restores(void **state) {
         "step 4 \"product\": @4 f32[u0] = binary(@3 f32[u0], @1 f32[u0]) {op=mul}",
         "restore 0: save 0, step \"count\": @2 f32[8] = copy(@5 f32[8]), source \"model.py:1\"\n",
     };
-    plan *plan = make_item_size_plan();
-    text out;
+    plan_t *plan = make_item_size_plan();
+    text_t out;
     text_init(&out);
     plan_print(plan, &out);
     for (size_t i = 0; i < COUNT_OF(lines); i++)

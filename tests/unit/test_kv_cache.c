@@ -42,28 +42,28 @@ typedef struct problem {
     insitu_cache_layout layout;
     int64_t batch, heads, capacity, rows, width;
     bool symbolic_rows; /* the update has any number of rows up to the capacity */
-} problem;
+} problem_t;
 
 typedef struct fixture {
-    problem problem;
+    problem_t problem;
     insitu_engine *engine;
     insitu_context *context;
     insitu_diag diag;
     int64_t cache_sizes[4], update_sizes[4];
     size_t cache_bytes, update_bytes;
-} fixture;
+} fixture_t;
 
-static void must(fixture *f, insitu_status status) {
+static void must(fixture_t *f, insitu_status status) {
     if (status != INSITU_OK) fail_msg("%s: %s", insitu_status_name(status), f->diag.message);
 }
 
-static size_t sizes_of(const problem *p, int64_t rows, int64_t sizes[4]) {
+static size_t sizes_of(const problem_t *p, int64_t rows, int64_t sizes[4]) {
     const int64_t by_layout[2][4] = {{p->batch, p->heads, rows, p->width}, {p->batch, rows, p->heads, p->width}};
     memcpy(sizes, by_layout[p->layout], sizeof(by_layout[0]));
     return (size_t)(p->batch * p->heads * rows * p->width) * p->type.bits / 8;
 }
 
-static void build_network(fixture *f, insitu_network *network) {
+static void build_network(fixture_t *f, insitu_network *network) {
     insitu_number cache_sizes[4], update_sizes[4], batch = insitu_int(f->problem.batch), rows;
     insitu_value cache, update, indices, result;
     for (int i = 0; i < 4; i++) {
@@ -82,10 +82,10 @@ static void build_network(fixture *f, insitu_network *network) {
     must(f, insitu_network_mark_output(network, result, "updated", &f->diag));
 }
 
-static void open_fixture(fixture *f, const problem *p) {
+static void open_fixture(fixture_t *f, const problem_t *p) {
     insitu_network *network;
     insitu_compile_options options;
-    *f = (fixture){.problem = *p};
+    *f = (fixture_t){.problem = *p};
     insitu_diag_init(&f->diag);
     insitu_compile_options_init(&options);
     options.strict = true;
@@ -98,19 +98,19 @@ static void open_fixture(fixture *f, const problem *p) {
     must(f, insitu_context_create(f->engine, &f->context, &f->diag));
 }
 
-static void close_fixture(fixture *f) {
+static void close_fixture(fixture_t *f) {
     insitu_context_destroy(f->context);
     insitu_engine_destroy(f->engine);
     insitu_diag_release(&f->diag);
 }
 
-static void bind(fixture *f, int32_t index, void *data, insitu_dtype type, int32_t ndim, int64_t *sizes) {
+static void bind(fixture_t *f, int32_t index, void *data, insitu_dtype type, int32_t ndim, int64_t *sizes) {
     insitu_tensor tensor = {
         .data = data, .device = {INSITU_DEVICE_CPU, 0}, .ndim = ndim, .dtype = type, .shape = sizes};
     must(f, insitu_context_set_input(f->context, index, &tensor, &f->diag));
 }
 
-static insitu_status run(fixture *f, void *cache, void *update, const int64_t *positions) {
+static insitu_status run(fixture_t *f, void *cache, void *update, const int64_t *positions) {
     int64_t wide[8];
     int32_t narrow[8];
     bool is_narrow = f->problem.index_type.bits == 32;
@@ -125,8 +125,8 @@ static insitu_status run(fixture *f, void *cache, void *update, const int64_t *p
 }
 
 /* r[i,:,positions[i]+t,:] = update[i,:,t,:] */
-static void plain_update(const fixture *f, uint8_t *cache, const uint8_t *update, const int64_t *positions) {
-    const problem *p = &f->problem;
+static void plain_update(const fixture_t *f, uint8_t *cache, const uint8_t *update, const int64_t *positions) {
+    const problem_t *p = &f->problem;
     bool is_bshd = p->layout == INSITU_CACHE_BSHD;
     size_t row = (size_t)p->width * p->type.bits / 8;
     for (int64_t b = 0; b < p->batch; b++)
@@ -147,8 +147,8 @@ static void fill_random(uint8_t *data, size_t size, bool is_bool, uint32_t *seed
 }
 
 /* Several calls with positions of their own; the bytes are the loop's, and as many are written as the update has. */
-static void compare(const problem *p, const int64_t (*positions)[3], size_t calls) {
-    fixture f;
+static void compare(const problem_t *p, const int64_t (*positions)[3], size_t calls) {
+    fixture_t f;
     uint32_t seed = 7;
     open_fixture(&f, p);
     uint8_t *cache = malloc(f.cache_bytes), *expected = malloc(f.cache_bytes), *update = malloc(f.update_bytes + 1);
@@ -182,14 +182,14 @@ static void all_dtypes_layouts_and_indices(void **state) {
         for (int layout = 0; layout < 2; layout++)
             for (int wide = 0; wide < 2; wide++)
                 for (int64_t rows = 1; rows <= 2; rows++) {
-                    const problem p = {.type = dtypes[d],
-                                       .index_type = wide ? INSITU_DTYPE_I64 : INSITU_DTYPE_I32,
-                                       .layout = layout ? INSITU_CACHE_BSHD : INSITU_CACHE_BHSD,
-                                       .batch = 3,
-                                       .heads = 2,
-                                       .capacity = 9,
-                                       .rows = rows,
-                                       .width = 5};
+                    const problem_t p = {.type = dtypes[d],
+                                         .index_type = wide ? INSITU_DTYPE_I64 : INSITU_DTYPE_I32,
+                                         .layout = layout ? INSITU_CACHE_BSHD : INSITU_CACHE_BHSD,
+                                         .batch = 3,
+                                         .heads = 2,
+                                         .capacity = 9,
+                                         .rows = rows,
+                                         .width = 5};
                     compare(&p, positions, COUNT_OF(positions));
                 }
 }
@@ -199,15 +199,15 @@ static void edges(void **state) {
     (void)state;
     static const int64_t zero[][3] = {{0, 0, 0}};
     for (int layout = 0; layout < 2; layout++) {
-        const problem base = {.type = INSITU_DTYPE_F32,
-                              .index_type = INSITU_DTYPE_I64,
-                              .layout = layout ? INSITU_CACHE_BSHD : INSITU_CACHE_BHSD,
-                              .batch = 1,
-                              .heads = 1,
-                              .capacity = 4,
-                              .rows = 4,
-                              .width = 1};
-        problem p = base;
+        const problem_t base = {.type = INSITU_DTYPE_F32,
+                                .index_type = INSITU_DTYPE_I64,
+                                .layout = layout ? INSITU_CACHE_BSHD : INSITU_CACHE_BHSD,
+                                .batch = 1,
+                                .heads = 1,
+                                .capacity = 4,
+                                .rows = 4,
+                                .width = 1};
+        problem_t p = base;
         compare(&p, zero, 1);
         p.rows = 1;
         compare(&p, zero, 1);
@@ -231,15 +231,15 @@ static void out_of_range_changes_nothing(void **state) {
     static const int64_t huge[][2] = {{0, INT64_MAX}, {INT64_MIN, 0}, {0, INT64_C(1) << 32}};
     for (int wide = 0; wide < 2; wide++)
         for (int layout = 0; layout < 2; layout++) {
-            const problem p = {.type = INSITU_DTYPE_I16,
-                               .index_type = wide ? INSITU_DTYPE_I64 : INSITU_DTYPE_I32,
-                               .layout = layout ? INSITU_CACHE_BSHD : INSITU_CACHE_BHSD,
-                               .batch = 2,
-                               .heads = 2,
-                               .capacity = 8,
-                               .rows = 2,
-                               .width = 3};
-            fixture f;
+            const problem_t p = {.type = INSITU_DTYPE_I16,
+                                 .index_type = wide ? INSITU_DTYPE_I64 : INSITU_DTYPE_I32,
+                                 .layout = layout ? INSITU_CACHE_BSHD : INSITU_CACHE_BHSD,
+                                 .batch = 2,
+                                 .heads = 2,
+                                 .capacity = 8,
+                                 .rows = 2,
+                                 .width = 3};
+            fixture_t f;
             int16_t cache[2 * 2 * 8 * 3], before[2 * 2 * 8 * 3], update[2 * 2 * 2 * 3] = {1};
             open_fixture(&f, &p);
             for (size_t i = 0; i < COUNT_OF(cache); i++) cache[i] = (int16_t)i;
@@ -259,16 +259,16 @@ static void out_of_range_changes_nothing(void **state) {
 static void only_the_rows_are_touched(void **state) {
     (void)state;
     enum { PAGE = 4096, BATCH = 2, HEADS = 2, CAPACITY = 4 };
-    const problem p = {.type = INSITU_DTYPE_F32,
-                       .index_type = INSITU_DTYPE_I32,
-                       .layout = INSITU_CACHE_BHSD,
-                       .batch = BATCH,
-                       .heads = HEADS,
-                       .capacity = CAPACITY,
-                       .rows = 1,
-                       .width = PAGE / 4};
+    const problem_t p = {.type = INSITU_DTYPE_F32,
+                         .index_type = INSITU_DTYPE_I32,
+                         .layout = INSITU_CACHE_BHSD,
+                         .batch = BATCH,
+                         .heads = HEADS,
+                         .capacity = CAPACITY,
+                         .rows = 1,
+                         .width = PAGE / 4};
     const int64_t positions[] = {3, 1};
-    fixture f;
+    fixture_t f;
     open_fixture(&f, &p);
     uint8_t *cache = mmap(NULL, f.cache_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint8_t *update = malloc(f.update_bytes);
@@ -295,9 +295,9 @@ static void only_the_rows_are_touched(void **state) {
 typedef struct built_write {
     insitu_network *network;
     insitu_diag diag;
-} built_write;
+} built_write_t;
 
-static void ok(const built_write *b, insitu_status status) {
+static void ok(const built_write_t *b, insitu_status status) {
     if (status != INSITU_OK) fail_msg("%s: %s", insitu_status_name(status), b->diag.message);
 }
 
@@ -305,10 +305,10 @@ typedef struct write {
     int64_t rows, step, start, batch_step; /* rows of the batch: 0, batch_step, ... */
     bool is_dim_alone, unknown_rows, wrap, accumulate, shifted;
     insitu_alias_kind kind;
-} write;
+} write_t;
 
 /* A tensor of the index's sizes [2,rows] or [rows]: start + step*t, or what an input holds; or 0, batch_step, .. by batch. */
-static insitu_value indices_of(built_write *b, const write *w, bool is_batch) {
+static insitu_value indices_of(built_write_t *b, const write_t *w, bool is_batch) {
     insitu_number flat[2] = {insitu_int(is_batch ? 2 : 1), insitu_int(is_batch ? 1 : w->rows)},
                   full[2] = {insitu_int(2), insitu_int(w->rows)};
     insitu_value line;
@@ -331,8 +331,8 @@ static insitu_value indices_of(built_write *b, const write *w, bool is_batch) {
     return line;
 }
 
-static insitu_alias_kind kind_of(const write *w) {
-    built_write b;
+static insitu_alias_kind kind_of(const write_t *w) {
+    built_write_t b;
     insitu_engine *engine;
     insitu_value cache, source, indices[2], updated;
     const int32_t both[2] = {0, 1}, one[1] = {1};
@@ -359,7 +359,7 @@ static insitu_alias_kind kind_of(const write *w) {
 
 static void rows_that_follow_one_another(void **state) {
     (void)state;
-    static const write writes[] = {
+    static const write_t writes[] = {
         {.rows = 3, .step = 1, .batch_step = 1, .shifted = true, .kind = INSITU_ALIAS_KV_CACHE_UPDATE},
         {.rows = 3, .step = 1, .is_dim_alone = true, .shifted = true, .kind = INSITU_ALIAS_KV_CACHE_UPDATE},
         {.rows = 1, .unknown_rows = true, .is_dim_alone = true, .wrap = true, .kind = INSITU_ALIAS_KV_CACHE_UPDATE},
@@ -379,7 +379,7 @@ static void rows_that_follow_one_another(void **state) {
 /* Bytes of any dtype are replaced, but only numbers that the backend computes with are added up. */
 static void sums_need_arithmetic(void **state) {
     (void)state;
-    built_write b;
+    built_write_t b;
     insitu_engine *engine;
     insitu_context *context;
     insitu_value x, source, at, updated;

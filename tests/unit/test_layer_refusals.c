@@ -6,14 +6,14 @@
 #include "layer_calls.h"
 
 typedef struct bench {
-    built *b;
+    built_t *b;
     insitu_value inputs[16];
     char *before; /* the network's text */
-} bench;
+} bench_t;
 
-static void add_inputs(bench *bench) {
+static void add_inputs(bench_t *bench) {
     for (size_t i = 0; i < LETTER_TYPE_COUNT; i++) {
-        const letter_type *type = &LETTER_TYPES[i];
+        const letter_type_t *type = &LETTER_TYPES[i];
         insitu_number sizes[4];
         char name[2] = {type->letter, '\0'};
         for (int32_t d = 0; d < type->rank; d++) sizes[d] = insitu_int(type->sizes[d]);
@@ -23,7 +23,7 @@ static void add_inputs(bench *bench) {
     must(bench->b, insitu_network_print(bench->b->network, &bench->before, &bench->b->diag));
 }
 
-static void expect_unchanged(bench *bench, const char *what) {
+static void expect_unchanged(bench_t *bench, const char *what) {
     char *after;
     must(bench->b, insitu_network_print(bench->b->network, &after, &bench->b->diag));
     if (strcmp(bench->before, after) != 0) fail_msg("%s changed the network to\n%s", what, after);
@@ -31,8 +31,8 @@ static void expect_unchanged(bench *bench, const char *what) {
 }
 
 /* The call fails, and says so of its layer. */
-static void refused(bench *bench, const layer_call *row, const layer_arguments *given, const char *what) {
-    layer_results results = {{{7}, {7}}, {0}, false};
+static void refused(bench_t *bench, const layer_call_t *row, const layer_arguments_t *given, const char *what) {
+    layer_results_t results = {{{7}, {7}}, {0}, false};
     insitu_diag *diag = &bench->b->diag;
     insitu_status status = row->call(bench->b->network, given, &results, diag);
     bool is_named = strstr(diag->message, row->name) != NULL;
@@ -50,13 +50,13 @@ static void refused(bench *bench, const layer_call *row, const layer_arguments *
 
 #define WRONG(what, change)                                                                                            \
     do {                                                                                                               \
-        layer_arguments bad = good;                                                                                    \
+        layer_arguments_t bad = good;                                                                                  \
         change;                                                                                                        \
         refused(bench, row, &bad, what);                                                                               \
     } while (0)
 
-static void wrong_operands(bench *bench, const layer_call *row) {
-    const layer_arguments good = layer_call_good(row, bench->inputs);
+static void wrong_operands(bench_t *bench, const layer_call_t *row) {
+    const layer_arguments_t good = layer_call_good(row, bench->inputs);
     for (size_t i = 0; row->operands[i]; i++) {
         bool is_optional = row->operands[i] >= 'a';
         if (!is_optional) WRONG("an operand that is none", bad.operands[i].id = 0);
@@ -73,8 +73,8 @@ static void wrong_operands(bench *bench, const layer_call *row) {
     WRONG("a listed operand that is none", bad.values = some);
 }
 
-static void wrong_words(bench *bench, const layer_call *row) {
-    const layer_arguments good = layer_call_good(row, bench->inputs);
+static void wrong_words(bench_t *bench, const layer_call_t *row) {
+    const layer_arguments_t good = layer_call_good(row, bench->inputs);
     static const insitu_dtype dtypes[] = {
         {INSITU_CODE_FLOAT, 24, 1}, {INSITU_CODE_INT, 32, 4}, {250, 8, 1}, {INSITU_CODE_FLOAT, 0, 1}, {0, 0, 0}};
     if (row->uses & USES_OP) {
@@ -87,8 +87,8 @@ static void wrong_words(bench *bench, const layer_call *row) {
         WRONG("an unknown dtype", bad.dtype = dtypes[i]);
 }
 
-static void wrong_dims(bench *bench, const layer_call *row) {
-    const layer_arguments good = layer_call_good(row, bench->inputs);
+static void wrong_dims(bench_t *bench, const layer_call_t *row) {
+    const layer_arguments_t good = layer_call_good(row, bench->inputs);
     static const int32_t outside[] = {-1, 4, INT32_MIN, INT32_MAX};
     static const int32_t twice[16] = {0, 0}, high[16] = {0, 2}, low[16] = {-1, 0};
     for (size_t i = 0; i < 4; i++) {
@@ -109,8 +109,8 @@ static void wrong_dims(bench *bench, const layer_call *row) {
 }
 
 /* Numbers that are no sizes, as item number at of a list of two. */
-static void wrong_sizes(bench *bench, const layer_call *row, bool is_second) {
-    const layer_arguments good = layer_call_good(row, bench->inputs);
+static void wrong_sizes(bench_t *bench, const layer_call_t *row, bool is_second) {
+    const layer_arguments_t good = layer_call_good(row, bench->inputs);
     insitu_number wrong[] = {insitu_int(-1),
                              insitu_int(INT64_MIN),
                              insitu_int(INT64_MAX),
@@ -133,8 +133,8 @@ static void wrong_sizes(bench *bench, const layer_call *row, bool is_second) {
     WRONG("a large rank", bad.rank = INT32_MAX);
 }
 
-static void wrong_numbers(bench *bench, const layer_call *row) {
-    const layer_arguments good = layer_call_good(row, bench->inputs);
+static void wrong_numbers(bench_t *bench, const layer_call_t *row) {
+    const layer_arguments_t good = layer_call_good(row, bench->inputs);
     static const unsigned uses[3] = {USES_START, USES_END, USES_STEP};
     for (size_t i = 0; i < 3; i++) {
         if (!(row->uses & uses[i])) continue;
@@ -150,8 +150,8 @@ static void wrong_numbers(bench *bench, const layer_call *row) {
     }
 }
 
-static void wrong_windows(bench *bench, const layer_call *row) {
-    const layer_arguments good = layer_call_good(row, bench->inputs);
+static void wrong_windows(bench_t *bench, const layer_call_t *row) {
+    const layer_arguments_t good = layer_call_good(row, bench->inputs);
     static const int64_t zero[1] = {0}, below[1] = {-1}, large[1] = {INT64_MAX}, more[1] = {9};
     insitu_window window = *good.window;
 #define WINDOW(what, change)                                                                                           \
@@ -181,29 +181,29 @@ static void wrong_windows(bench *bench, const layer_call *row) {
 #undef WINDOW
 }
 
-static void wrong_names(bench *bench, const layer_call *row) {
-    const layer_arguments good = layer_call_good(row, bench->inputs);
+static void wrong_names(bench_t *bench, const layer_call_t *row) {
+    const layer_arguments_t good = layer_call_good(row, bench->inputs);
     static const char *const names[] = {"", "2n", "n m", "max", "true", "a.b"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        layer_results results;
-        layer_arguments bad = good;
+        layer_results_t results;
+        layer_arguments_t bad = good;
         bad.name = names[i];
         assert_int_equal(row->call(bench->b->network, &bad, &results, &bench->b->diag), INSITU_ARG);
         expect_unchanged(bench, names[i]);
     }
     WRONG("no name", bad.name = NULL);
-    layer_results results;
-    layer_arguments bad = good;
+    layer_results_t results;
+    layer_arguments_t bad = good;
     bad.min = 2, bad.max = 1;
     assert_int_equal(row->call(bench->b->network, &bad, &results, &bench->b->diag), INSITU_ARG);
     expect_unchanged(bench, "an empty range");
 }
 
 static void every_layer(void **state) {
-    bench bench = {.b = *state};
+    bench_t bench = {.b = *state};
     add_inputs(&bench);
     for (size_t i = 0; i < LAYER_CALL_COUNT; i++) {
-        const layer_call *row = &LAYER_CALLS[i];
+        const layer_call_t *row = &LAYER_CALLS[i];
         wrong_operands(&bench, row);
         wrong_words(&bench, row);
         wrong_dims(&bench, row);
@@ -215,8 +215,8 @@ static void every_layer(void **state) {
     }
     insitu_text_free(bench.before);
     for (size_t i = 0; i < LAYER_CALL_COUNT; i++) { /* after all that, every layer can be added */
-        layer_arguments good = layer_call_good(&LAYER_CALLS[i], bench.inputs);
-        layer_results results = {{{0}, {0}}, {0}, false};
+        layer_arguments_t good = layer_call_good(&LAYER_CALLS[i], bench.inputs);
+        layer_results_t results = {{{0}, {0}}, {0}, false};
         must(bench.b, LAYER_CALLS[i].call(bench.b->network, &good, &results, &bench.b->diag));
         if (!results.values[0].id) continue;
         char name[64];
@@ -252,14 +252,14 @@ static void table_is_whole(void **state) {
 #define P(power) insitu_int(INT64_C(1) << (power))
 #define TOO_LARGE "more bytes than the 2^56 of the largest tensor"
 
-static insitu_value input(built *b, const char *name, insitu_dtype type, int32_t ndim, const insitu_number *sizes) {
+static insitu_value input(built_t *b, const char *name, insitu_dtype type, int32_t ndim, const insitu_number *sizes) {
     insitu_value value;
     must(b, insitu_network_add_input(b->network, name, type, ndim, sizes, &value, &b->diag));
     return value;
 }
 
 static void enormous_sources(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_value r;
     const insitu_number most = N(INT64_MAX);
     BAD(fill, INSITU_SHAPE, "fill(): f32[4611686018427387904,8] has " TOO_LARGE, F32, NUMBERS(P(62), N(8)), N(0));
@@ -281,7 +281,7 @@ static void enormous_sources(void **state) {
 }
 
 static void enormous_results(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_value r;
     insitu_value x = input(b, "x", F32, NUMBERS(N(2), N(3))), wide = input(b, "wide", F32, NUMBERS(P(50), N(1)));
     insitu_value row = input(b, "row", F32, NUMBERS(N(1), P(50))), line = input(b, "line", F32, NUMBERS(P(53)));
@@ -305,7 +305,7 @@ static void enormous_results(void **state) {
 }
 
 static void enormous_tensors(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_value r;
     insitu_number n;
     BAD(input, INSITU_SHAPE, "input 'x': f32[4611686018427387904,8] has " TOO_LARGE, "x", F32, NUMBERS(P(62), N(8)));
@@ -328,7 +328,7 @@ static void enormous_tensors(void **state) {
 
 /* What is too large is refused before any layer that a call is made of is added. */
 static void kv_cache_is_whole(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_number n;
     insitu_value r;
     must(b, insitu_network_add_symbol(b->network, "n", 1, -1, &n, &b->diag));
@@ -347,7 +347,7 @@ static void kv_cache_is_whole(void **state) {
 /* ---- expressions and symbols ---- */
 
 static void expressions(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_number n, r;
     must(b, insitu_network_add_symbol(b->network, "n", 0, 8, &n, &b->diag));
 #define NO_VALUE(text, part) BAD(expression, INSITU_ARG, "the expression '" text "' has no value: " part, text)
@@ -405,7 +405,7 @@ static void expressions(void **state) {
 }
 
 static void faults_in_text(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_network *parsed;
     static const char *const lines[] = {"%r: f32[5 // 0] = fill() {dtype=f32, sizes=[5 // 0], value=0}",
                                         "%r: f32[4] = binary(%x) {op=add, scalar=5 // 0}",
@@ -424,7 +424,7 @@ static void faults_in_text(void **state) {
 
 /* Names of imported states and buffers, which may not be those of their tensors. */
 static void taken_names(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     static const char text[] = "network\nrecord \"w\": f32, 4 bytes\nstate \"kept\" = %k: f32[1] of zeros\n"
                                "buffer \"w.b\": f32[1] of record 0\n";
     insitu_network *parsed;
@@ -445,7 +445,7 @@ static void taken_names(void **state) {
 
 /* What a layer reads is known too late to be the size of what goes in. */
 static void read_sizes(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_number u, more;
     insitu_value r, v, x = input(b, "x", I64, NUMBERS(N(1)));
     must(b, insitu_network_add_item(b->network, x, "u", 0, 8, &u, &b->diag));
@@ -463,7 +463,7 @@ static void read_sizes(void **state) {
 }
 
 static void negative_ranges(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_number n, less, r;
     insitu_value v;
     must(b, insitu_network_add_symbol(b->network, "n", 0, 8, &n, &b->diag));
@@ -477,7 +477,7 @@ static void negative_ranges(void **state) {
 }
 
 static void symbol_names(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_number r;
     insitu_value x = input(b, "x", I64, NUMBERS(N(1)));
     static const char *const words[] = {"max",   "min", "where", "pow", "float", "trunc", "abs",  "bitand", "sqrt",

@@ -7,8 +7,8 @@
 static void test_layers(void **state) {
     (void)state;
     for (uint32_t i = 0; i < LAYER_KIND_COUNT; i++) {
-        const layer_info *info = layer_info_of((layer_kind)i);
-        layer_kind back;
+        const layer_info_t *info = layer_info_of((layer_kind_t)i);
+        layer_kind_t back;
         assert_true(layer_parse_kind(info->name, &back));
         assert_int_equal(back, i); /* names are unique */
         assert_true(info->min_operands <= info->max_operands);
@@ -22,20 +22,20 @@ static void test_layers(void **state) {
         if (info->traits & TRAIT_REPLACE) assert_int_equal(info->max_operands, 1);
         assert_false((info->traits & TRAIT_VIEW) && (info->traits & TRAIT_UPDATE));
         for (uint32_t j = 0; j < info->attr_count; j++) {
-            attr_id id = info->attrs[j].id;
+            attr_id_t id = info->attrs[j].id;
             assert_true(id < ATTR_ID_COUNT);
-            assert_int_equal(layer_attr_index((layer_kind)i, id), j);
+            assert_int_equal(layer_attr_index((layer_kind_t)i, id), j);
             if (j > 0 && strcmp(attr_name(info->attrs[j - 1].id), attr_name(id)) >= 0)
                 fail_msg("attributes of %s are not sorted at %s", info->name, attr_name(id));
         }
     }
-    layer_kind kind;
+    layer_kind_t kind;
     assert_false(layer_parse_kind("nothing", &kind));
     assert_int_equal(layer_attr_index(LAYER_COPY, ATTR_DIM), NONE);
     assert_int_equal(layer_info_of(LAYER_COPY)->attr_count, 0);
 }
 
-static bool has_attr(const layer_info *info, attr_id id) {
+static bool has_attr(const layer_info_t *info, attr_id_t id) {
     for (uint32_t i = 0; i < info->attr_count; i++)
         if (info->attrs[i].id == id) return true;
     return false;
@@ -45,7 +45,7 @@ static bool has_attr(const layer_info *info, attr_id id) {
 static void test_columns(void **state) {
     (void)state;
     for (uint32_t i = 0; i < LAYER_KIND_COUNT; i++) {
-        const layer_info *info = layer_info_of((layer_kind)i), *reader = layer_info_of(info->reader);
+        const layer_info_t *info = layer_info_of((layer_kind_t)i), *reader = layer_info_of(info->reader);
         const bool is_update = info->traits & TRAIT_UPDATE, is_indexed = info->traits & TRAIT_INDEXED,
                    is_part = info->traits & TRAIT_PART;
         const bool has_regions = info->traits & TRAIT_REGIONS;
@@ -79,23 +79,23 @@ static void test_attributes(void **state) {
     (void)state;
     bool used[ATTR_ID_COUNT] = {false};
     for (uint32_t i = 0; i < LAYER_KIND_COUNT; i++)
-        for (uint32_t j = 0; j < layer_info_of((layer_kind)i)->attr_count; j++)
-            used[layer_info_of((layer_kind)i)->attrs[j].id] = true;
+        for (uint32_t j = 0; j < layer_info_of((layer_kind_t)i)->attr_count; j++)
+            used[layer_info_of((layer_kind_t)i)->attrs[j].id] = true;
     for (uint32_t i = 0; i < ATTR_ID_COUNT; i++) {
         assert_true(used[i]);
-        assert_int_not_equal(attr_kind_of((attr_id)i), ATTR_KIND_NONE);
-        if (i > 0) assert_true(strcmp(attr_name((attr_id)(i - 1)), attr_name((attr_id)i)) < 0);
+        assert_int_not_equal(attr_kind_of((attr_id_t)i), ATTR_KIND_NONE);
+        if (i > 0) assert_true(strcmp(attr_name((attr_id_t)(i - 1)), attr_name((attr_id_t)i)) < 0);
     }
 }
 
 static void test_ops(void **state) {
     (void)state;
     for (uint32_t i = 0; i < OP_COUNT; i++) {
-        op_kind back;
-        assert_true(op_parse(op_name((op_kind)i), op_group_of((op_kind)i), &back));
+        op_kind_t back;
+        assert_true(op_parse(op_name((op_kind_t)i), op_group_of((op_kind_t)i), &back));
         assert_int_equal(back, i); /* names are unique in a group */
     }
-    op_kind op;
+    op_kind_t op;
     assert_true(op_parse("add", OPS_BINARY, &op) && op == OP_ADD);
     assert_true(op_parse("add", OPS_UPDATE, &op) && op == OP_UPDATE_ADD);
     assert_false(op_parse("add", OPS_UNARY, &op));
@@ -103,29 +103,30 @@ static void test_ops(void **state) {
 
 static void test_index_operands(void **state) {
     (void)state;
-    sym_pool pool;
+    sym_pool_t pool;
     assert_int_equal(sym_pool_init(&pool), INSITU_OK);
-    const sym dims[] = {sym_int(&pool, 0), sym_int(&pool, 2)};
-    attr attrs[3] = {{.kind = ATTR_KIND_NONE}};
-    index_operand out[MAX_RANK];
+    const sym_t dims[] = {sym_int(&pool, 0), sym_int(&pool, 2)};
+    attr_t attrs[3] = {{.kind = ATTR_KIND_NONE}};
+    index_operand_t out[MAX_RANK];
 
-    attrs[layer_attr_index(LAYER_INDEX, ATTR_DIMS)] = (attr){.kind = ATTR_KIND_SYMS, .list = {dims, 2}};
-    attrs[layer_attr_index(LAYER_INDEX, ATTR_WRAP)] = (attr){.kind = ATTR_KIND_SYM, .value = sym_bool(&pool, true)};
+    attrs[layer_attr_index(LAYER_INDEX, ATTR_DIMS)] = (attr_t){.kind = ATTR_KIND_SYMS, .list = {dims, 2}};
+    attrs[layer_attr_index(LAYER_INDEX, ATTR_WRAP)] = (attr_t){.kind = ATTR_KIND_SYM, .value = sym_bool(&pool, true)};
     assert_int_equal(layer_index_operands(&pool, LAYER_INDEX, attrs, 3, out), 2);
     assert_true(out[0].operand == 1 && out[0].dim == 0 && out[0].wrap);
     assert_true(out[1].operand == 2 && out[1].dim == 2 && out[1].wrap);
     assert_int_equal(layer_index_operands(&pool, LAYER_INDEX, attrs, 2, out), 1); /* never more than there are */
 
-    attrs[layer_attr_index(LAYER_INDEX_UPDATE, ATTR_DIMS)] = (attr){.kind = ATTR_KIND_SYMS, .list = {dims, 2}};
+    attrs[layer_attr_index(LAYER_INDEX_UPDATE, ATTR_DIMS)] = (attr_t){.kind = ATTR_KIND_SYMS, .list = {dims, 2}};
     attrs[layer_attr_index(LAYER_INDEX_UPDATE, ATTR_WRAP)] =
-        (attr){.kind = ATTR_KIND_SYM, .value = sym_bool(&pool, false)};
+        (attr_t){.kind = ATTR_KIND_SYM, .value = sym_bool(&pool, false)};
     assert_int_equal(layer_index_operands(&pool, LAYER_INDEX_UPDATE, attrs, 4, out), 2);
     assert_true(out[0].operand == 2 && out[1].operand == 3 && out[1].dim == 2 && !out[1].wrap);
 
-    attrs[layer_attr_index(LAYER_GATHER, ATTR_DIM)] = (attr){.kind = ATTR_KIND_SYM, .value = sym_int(&pool, 3)};
+    attrs[layer_attr_index(LAYER_GATHER, ATTR_DIM)] = (attr_t){.kind = ATTR_KIND_SYM, .value = sym_int(&pool, 3)};
     assert_int_equal(layer_index_operands(&pool, LAYER_GATHER, attrs, 2, out), 1);
     assert_true(out[0].operand == 1 && out[0].dim == 3 && !out[0].wrap);
-    attrs[layer_attr_index(LAYER_SCATTER_UPDATE, ATTR_DIM)] = (attr){.kind = ATTR_KIND_SYM, .value = sym_int(&pool, 1)};
+    attrs[layer_attr_index(LAYER_SCATTER_UPDATE, ATTR_DIM)] =
+        (attr_t){.kind = ATTR_KIND_SYM, .value = sym_int(&pool, 1)};
     assert_int_equal(layer_index_operands(&pool, LAYER_SCATTER_UPDATE, attrs, 3, out), 1);
     assert_true(out[0].operand == 2 && out[0].dim == 1 && !out[0].wrap);
     assert_int_equal(layer_index_operands(&pool, LAYER_COPY, attrs, 1, out), 0);

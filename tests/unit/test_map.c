@@ -4,16 +4,16 @@
 
 static void an_empty_map_finds_nothing(void **state) {
     (void)state;
-    map map = {0};
+    map_t map = {0};
     assert_int_equal(map_find(&map, "x"), NONE);
     assert_int_equal(map_find(&map, ""), NONE);
 }
 
 static void many_keys_are_kept_apart(void **state) {
     (void)state;
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
-    map map = {0};
+    map_t map = {0};
     for (uint32_t i = 0; i < 10000; i++) {
         const char *key;
         assert_int_equal(arena_printf(&arena, &key, "layers.%u.weight", i), INSITU_OK);
@@ -32,9 +32,9 @@ static void many_keys_are_kept_apart(void **state) {
 
 static void setting_again_replaces(void **state) {
     (void)state;
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
-    map map = {0};
+    map_t map = {0};
     assert_int_equal(map_set(&map, &arena, "pos", 1), INSITU_OK);
     assert_int_equal(map_set(&map, &arena, "", 2), INSITU_OK);
     assert_int_equal(map_set(&map, &arena, "pos", 3), INSITU_OK);
@@ -52,9 +52,9 @@ static void hashes_are_xxh64(void **state) {
 
 static void bits_are_set_and_removed(void **state) {
     (void)state;
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
-    bitset set, other;
+    bitset_t set, other;
     assert_int_equal(bitset_create(&arena, 130, &set), INSITU_OK);
     assert_int_equal(bitset_create(&arena, 130, &other), INSITU_OK);
     bitset_add(&set, 0);

@@ -4,7 +4,7 @@
 
 static void blocks_are_aligned_and_writable(void **state) {
     (void)state;
-    allocation_count count = {0};
+    allocation_count_t count = {0};
     count_allocations(&count);
     for (size_t alignment = 1; alignment <= 4096; alignment *= 2) {
         for (size_t size = 0; size < 5000; size = size * 3 + 1) {
@@ -24,7 +24,7 @@ static void blocks_are_aligned_and_writable(void **state) {
 /* With hooks that know no zeros, and without hooks; what was written is zero again after it is set. */
 static void zeros_are_zeros(void **state) {
     (void)state;
-    allocation_count count = {0};
+    allocation_count_t count = {0};
     for (int hooked = 0; hooked < 2; hooked++) {
         if (hooked) count_allocations(&count);
         for (size_t size = 1; size < (size_t)5 << 20; size = size * 7 + 3) {
@@ -55,10 +55,10 @@ static void impossible_sizes_give_null(void **state) {
 
 /* Uses every allocating part of base once. */
 static insitu_status use_everything(insitu_diag *diag) {
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
-    map map = {0};
-    text text;
+    map_t map = {0};
+    text_t text;
     text_init(&text);
     insitu_status status = INSITU_OK;
     for (uint32_t i = 0; i < 200 && status == INSITU_OK; i++) {
@@ -68,7 +68,7 @@ static insitu_status use_everything(insitu_diag *diag) {
         text_printf(&text, "%u ", i);
     }
     if (status == INSITU_OK) status = text_status(&text, diag);
-    file_map *wrapped = NULL;
+    file_map_t *wrapped = NULL;
     if (status == INSITU_OK) status = file_map_wrap("abc", 3, &wrapped, diag);
     file_map_release(wrapped);
     diag_add_row(diag, "aten.foo.default", 1, "model.py:1");
@@ -81,9 +81,9 @@ static void every_failed_allocation_is_a_status_and_leaks_nothing(void **state) 
     (void)state;
     insitu_status status;
     uint32_t failures = 0;
-    allocation_count count = {0};
+    allocation_count_t count = {0};
     do {
-        count = (allocation_count){.fail_at = count.fail_at + 1};
+        count = (allocation_count_t){.fail_at = count.fail_at + 1};
         insitu_diag diag;
         insitu_diag_init(&diag);
         count_allocations(&count);

@@ -3,8 +3,8 @@
 
 #include "rewrite/rewrite.h"
 
-static network *parsed(const char *source) {
-    network *result;
+static network_t *parsed(const char *source) {
+    network_t *result;
     insitu_diag diag;
     insitu_diag_init(&diag);
     if (network_parse(source, &result, &diag) != INSITU_OK) fail_msg("%s", diag.message);
@@ -13,8 +13,8 @@ static network *parsed(const char *source) {
     return result;
 }
 
-static void expect_text(const network *network, const char *expected) {
-    text printed;
+static void expect_text(const network_t *network, const char *expected) {
+    text_t printed;
     text_init(&printed);
     assert_int_equal(network_print(network, &printed, NULL), INSITU_OK);
     assert_string_equal(printed.data, expected);
@@ -22,17 +22,17 @@ static void expect_text(const network *network, const char *expected) {
 }
 
 static void expect_round_trip(const char *source) {
-    network *network = parsed(source);
+    network_t *network = parsed(source);
     expect_text(network, source);
     network_destroy(network);
 }
 
 /* The layer, after the inputs, is refused with a sentence that holds the words. */
 static void expect_refused(const char *inputs, const char *layer, insitu_status code, const char *words) {
-    text source;
+    text_t source;
     text_init(&source);
     text_printf(&source, "network\n%s%s\n", inputs, layer);
-    network *network;
+    network_t *network;
     insitu_diag diag;
     insitu_diag_init(&diag);
     insitu_status status = network_parse(source.data, &network, &diag);
@@ -74,7 +74,7 @@ static void every_part_is_printed_and_parsed(void **state) {
 
 static void inference_of_every_layer_kind(void **state) {
     (void)state;
-    network *network =
+    network_t *network =
         parsed("network\n"
                "symbol s: int in 2..64\n"
                "symbol u0: int\n"
@@ -172,26 +172,26 @@ static void layers_that_do_not_fit_are_refused(void **state) {
 
 static void sizes_that_cannot_be_compared_become_assertions(void **state) {
     (void)state;
-    network *network = parsed("network\n"
-                              "symbol s: int in 2..64\n"
-                              "symbol t: int in 2..64\n"
-                              "input \"a\" = %a: f32[s]\n"
-                              "input \"b\" = %b: f32[t]\n"
-                              "%r: f32[s] = binary(%a, %b) {op=add}\n"
-                              "%r2: f32[s] = binary(%r, %b) {op=add}\n"
-                              "output \"output.0\" = %r2\n");
+    network_t *network = parsed("network\n"
+                                "symbol s: int in 2..64\n"
+                                "symbol t: int in 2..64\n"
+                                "input \"a\" = %a: f32[s]\n"
+                                "input \"b\" = %b: f32[t]\n"
+                                "%r: f32[s] = binary(%a, %b) {op=add}\n"
+                                "%r2: f32[s] = binary(%r, %b) {op=add}\n"
+                                "output \"output.0\" = %r2\n");
     assert_int_equal(network->assert_count, 1);
     network_destroy(network);
 }
 
 static void results_get_names_of_their_own(void **state) {
     (void)state;
-    network *network;
+    network_t *network;
     assert_int_equal(network_create(&network), INSITU_OK);
-    tensor_id x, r;
-    shape scalar = {0};
+    tensor_id_t x, r;
+    shape_t scalar = {0};
     assert_int_equal(network_add_tensor(network, "x", TENSOR_INPUT, DTYPE_F32, &scalar, 0, &x), INSITU_OK);
-    layer_draft op = draft_of(LAYER_UNARY);
+    layer_draft_t op = draft_of(LAYER_UNARY);
     draft_op(&op, OP_EXP);
     const char *names[] = {"x_1", "x_2", "x_3"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -207,15 +207,15 @@ static void results_get_names_of_their_own(void **state) {
 
 static void the_verifier_counts_all_faults(void **state) {
     (void)state;
-    network *network = parsed("network\n"
-                              "input \"a\" = %a: f32[2]\n"
-                              "state \"s\" = %s: f32[2] of zeros\n"
-                              "%b: f32[2] = unary(%a) {op=exp}\n"
-                              "%c: f32[2] = unary(%b) {op=exp}\n"
-                              "%d: f32[1] = slice(%c) {dim=0, end=1, start=0, step=1}\n"
-                              "next \"s\" = %c\n"
-                              "output \"output.0\" = %d\n");
-    layer_id first = network->order[0];
+    network_t *network = parsed("network\n"
+                                "input \"a\" = %a: f32[2]\n"
+                                "state \"s\" = %s: f32[2] of zeros\n"
+                                "%b: f32[2] = unary(%a) {op=exp}\n"
+                                "%c: f32[2] = unary(%b) {op=exp}\n"
+                                "%d: f32[1] = slice(%c) {dim=0, end=1, start=0, step=1}\n"
+                                "next \"s\" = %c\n"
+                                "output \"output.0\" = %d\n");
+    layer_id_t first = network->order[0];
     network->order[0] = network->order[1];
     network->order[1] = first;
     network->states[0].next = network->outputs[0].tensor;
@@ -239,7 +239,7 @@ static void memory_begins_where_it_begins(void **state) {
         "record \"w\": f32, 8 bytes\nconstant %a: f32[2]+(-1) of record 0\n",
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        network *network = NULL;
+        network_t *network = NULL;
         char text[256];
         insitu_diag diag;
         insitu_diag_init(&diag);
@@ -256,18 +256,18 @@ static void memory_begins_where_it_begins(void **state) {
 
 static void dead_layers_constants_and_records_go(void **state) {
     (void)state;
-    network *network = parsed("network\n"
-                              "record \"dead\": f32, 8 bytes\n"
-                              "record \"live\": f32, 8 bytes\n"
-                              "record \"kept\": i64, 8 bytes\n"
-                              "input \"a\" = %a: f32[2]\n"
-                              "constant %c: f32[2] of record 0\n"
-                              "constant %d: f32[2] of record 1\n"
-                              "constant %k: i64[] of record 2\n"
-                              "buffer \"kept\": i64[] of record 2\n"
-                              "%b: f32[2] = binary(%a, %c) {op=add}\n"
-                              "%e: f32[2] = binary(%a, %d) {op=add}\n"
-                              "output \"output.0\" = %e\n");
+    network_t *network = parsed("network\n"
+                                "record \"dead\": f32, 8 bytes\n"
+                                "record \"live\": f32, 8 bytes\n"
+                                "record \"kept\": i64, 8 bytes\n"
+                                "input \"a\" = %a: f32[2]\n"
+                                "constant %c: f32[2] of record 0\n"
+                                "constant %d: f32[2] of record 1\n"
+                                "constant %k: i64[] of record 2\n"
+                                "buffer \"kept\": i64[] of record 2\n"
+                                "%b: f32[2] = binary(%a, %c) {op=add}\n"
+                                "%e: f32[2] = binary(%a, %d) {op=add}\n"
+                                "output \"output.0\" = %e\n");
     assert_int_equal(network_remove_dead(network, NULL), INSITU_OK);
     assert_int_equal(network_verify(network, NULL), INSITU_OK);
     expect_text(network, "network\n"
@@ -291,10 +291,10 @@ static const char shift_text[] = "network\n"
                                  "mutation \"a\" = %%r\n";
 
 static bool becomes_a_shift(const char *size) {
-    text source;
+    text_t source;
     text_init(&source);
     text_printf(&source, shift_text, size, size, size, size);
-    network *network = parsed(source.data);
+    network_t *network = parsed(source.data);
     text_release(&source);
     assert_int_equal(network_recognise_shifts(network, NULL), INSITU_OK);
     assert_int_equal(network_remove_dead(network, NULL), INSITU_OK);
@@ -314,11 +314,11 @@ static void a_slice_of_a_concat_becomes_a_shift(void **state) {
 }
 
 static uint32_t evaluations;
-static insitu_status fake_evaluate(void *user, const network *network, layer_id layer, void *out_bytes, size_t size,
+static insitu_status fake_evaluate(void *user, const network_t *network, layer_id_t layer, void *out_bytes, size_t size,
                                    insitu_diag *diag) {
     (void)user, (void)diag;
     for (uint32_t i = 0; i < network_layer_of(network, layer)->operand_count; i++) {
-        tensor_id operand = network_layer_of(network, layer)->operands[i];
+        tensor_id_t operand = network_layer_of(network, layer)->operands[i];
         assert_int_equal(network_tensor_of(network, operand)->role, TENSOR_CONSTANT);
     }
     memset(out_bytes, (int)++evaluations, size);
@@ -327,25 +327,25 @@ static insitu_status fake_evaluate(void *user, const network *network, layer_id 
 
 static void only_constants_are_folded(void **state) {
     (void)state;
-    network *network = parsed("network\n"
-                              "record \"w\": f32, 24 bytes\n"
-                              "input \"a\" = %a: f32[3,2]\n"
-                              "state \"s\" = %s: f32[2,3] of record 0\n"
-                              "constant %w: f32[2,3] of record 0\n"
-                              "%t: f32[3,2] = permute(%w) {axes=[1,0]}\n"
-                              "%u: f32[3,2] = unary(%t) {op=exp}\n"
-                              "%p: f32[3,2] = permute(%w) {axes=[1,0]}\n"
-                              "%f: f32[3,2] = fill() {dtype=f32, sizes=[3,2], value=1}\n"
-                              "%x: f32[3,2] = binary(%a, %u) {op=add}\n"
-                              "%y: f32[3,2] = binary(%x, %p) {op=add}\n"
-                              "%z: f32[3,2] = binary(%y, %f) {op=add}\n"
-                              "%big: f32[3,3] = matmul(%t, %w)\n"
-                              "%s1: f32[2,3] = unary(%s) {op=exp}\n"
-                              "next \"s\" = %s1\n"
-                              "output \"output.0\" = %z\n"
-                              "output \"output.1\" = %big\n");
+    network_t *network = parsed("network\n"
+                                "record \"w\": f32, 24 bytes\n"
+                                "input \"a\" = %a: f32[3,2]\n"
+                                "state \"s\" = %s: f32[2,3] of record 0\n"
+                                "constant %w: f32[2,3] of record 0\n"
+                                "%t: f32[3,2] = permute(%w) {axes=[1,0]}\n"
+                                "%u: f32[3,2] = unary(%t) {op=exp}\n"
+                                "%p: f32[3,2] = permute(%w) {axes=[1,0]}\n"
+                                "%f: f32[3,2] = fill() {dtype=f32, sizes=[3,2], value=1}\n"
+                                "%x: f32[3,2] = binary(%a, %u) {op=add}\n"
+                                "%y: f32[3,2] = binary(%x, %p) {op=add}\n"
+                                "%z: f32[3,2] = binary(%y, %f) {op=add}\n"
+                                "%big: f32[3,3] = matmul(%t, %w)\n"
+                                "%s1: f32[2,3] = unary(%s) {op=exp}\n"
+                                "next \"s\" = %s1\n"
+                                "output \"output.0\" = %z\n"
+                                "output \"output.1\" = %big\n");
     evaluations = 0;
-    const fold_limits limits = {.bytes = 24, .work = 1e6, .total = 1e6};
+    const fold_limits_t limits = {.bytes = 24, .work = 1e6, .total = 1e6};
     assert_int_equal(network_fold_constants(network, fake_evaluate, NULL, &limits, NULL), INSITU_OK);
     assert_int_equal(evaluations, 2); /* t and u; p and f are views and sources, big is too large */
     insitu_diag diag;
@@ -374,7 +374,7 @@ static void only_constants_are_folded(void **state) {
 }
 
 /* How many layers of a network with these lines are folded. */
-static uint32_t count_folded(const char *lines, const fold_limits *limits) {
+static uint32_t count_folded(const char *lines, const fold_limits_t *limits) {
     char source[2048];
     snprintf(source, sizeof(source),
              "network\n"
@@ -384,7 +384,7 @@ static uint32_t count_folded(const char *lines, const fold_limits *limits) {
              "%s"
              "output \"output.0\" = %%r\n",
              lines);
-    network *network = parsed(source);
+    network_t *network = parsed(source);
     evaluations = 0;
     assert_int_equal(network_fold_constants(network, fake_evaluate, NULL, limits, NULL), INSITU_OK);
     network_destroy(network);
@@ -393,7 +393,7 @@ static uint32_t count_folded(const char *lines, const fold_limits *limits) {
 
 static void folding_takes_little_work(void **state) {
     (void)state;
-    const fold_limits limits = {.bytes = 4096, .work = 1000, .total = 2500};
+    const fold_limits_t limits = {.bytes = 4096, .work = 1000, .total = 2500};
     assert_int_equal(count_folded("%r: f32[] = reduce(%w) {axes=[0,1], keepdim=false, op=sum}\n", &limits), 1);
     /* A small result of many elements, all one stored number. */
     assert_int_equal(count_folded("%r: f32[] = reduce(%wide) {axes=[0], keepdim=false, op=sum}\n", &limits), 0);
@@ -404,7 +404,7 @@ static void folding_takes_little_work(void **state) {
                      2);
     /* 10 x 10 x 10 multiplications, and the operands. */
     assert_int_equal(count_folded("%r: f32[10,10] = matmul(%w, %w)\n", &limits), 0);
-    const fold_limits product = {.bytes = 4096, .work = 1200, .total = 2500};
+    const fold_limits_t product = {.bytes = 4096, .work = 1200, .total = 2500};
     assert_int_equal(count_folded("%r: f32[10,10] = matmul(%w, %w)\n", &product), 1);
     /* 300 for each of these: eight within the total. */
     assert_int_equal(count_folded("%a: f32[10,10] = binary(%w, %w) {op=add}\n"
@@ -424,7 +424,7 @@ static uint8_t *buffers[32];
 static uint32_t buffer_count;
 
 /* Fills a value with the number of its evaluation, and notes its memory. */
-static insitu_status numbered_evaluate(void *user, const network *network, layer_id layer, void *data, size_t size,
+static insitu_status numbered_evaluate(void *user, const network_t *network, layer_id_t layer, void *data, size_t size,
                                        insitu_diag *diag) {
     (void)user, (void)network, (void)layer, (void)diag;
     uint32_t i = 0;
@@ -437,23 +437,23 @@ static insitu_status numbered_evaluate(void *user, const network *network, layer
 /* A chain, one value of which is an output, and another of which is read at the end by what is not evaluated. */
 static void memory_of_folded_values_is_used_again(void **state) {
     (void)state;
-    network *network = parsed("network\n"
-                              "record \"w\": f32, 4096 bytes\n"
-                              "input \"x\" = %x: f32[32,32]\n"
-                              "constant %w: f32[32,32] of record 0\n"
-                              "%a: f32[32,32] = unary(%w) {op=exp}\n"
-                              "%b: f32[32,32] = binary(%a, %a) {op=add}\n"
-                              "%t: f32[32,32] = permute(%b) {axes=[1,0]}\n"
-                              "%c: f32[32,32] = unary(%t) {op=exp}\n"
-                              "%d: f32[32,32] = unary(%c) {op=exp}\n"
-                              "%e: f32[32,32] = unary(%d) {op=exp}\n"
-                              "%f: f32[32,32] = unary(%e) {op=exp}\n"
-                              "%g: f32[32,32] = binary(%f, %x) {op=add}\n"
-                              "%h: f32[32,32] = binary(%g, %t) {op=add}\n"
-                              "output \"output.0\" = %c\n"
-                              "output \"output.1\" = %h\n");
+    network_t *network = parsed("network\n"
+                                "record \"w\": f32, 4096 bytes\n"
+                                "input \"x\" = %x: f32[32,32]\n"
+                                "constant %w: f32[32,32] of record 0\n"
+                                "%a: f32[32,32] = unary(%w) {op=exp}\n"
+                                "%b: f32[32,32] = binary(%a, %a) {op=add}\n"
+                                "%t: f32[32,32] = permute(%b) {axes=[1,0]}\n"
+                                "%c: f32[32,32] = unary(%t) {op=exp}\n"
+                                "%d: f32[32,32] = unary(%c) {op=exp}\n"
+                                "%e: f32[32,32] = unary(%d) {op=exp}\n"
+                                "%f: f32[32,32] = unary(%e) {op=exp}\n"
+                                "%g: f32[32,32] = binary(%f, %x) {op=add}\n"
+                                "%h: f32[32,32] = binary(%g, %t) {op=add}\n"
+                                "output \"output.0\" = %c\n"
+                                "output \"output.1\" = %h\n");
     evaluations = buffer_count = 0;
-    const fold_limits limits = {.bytes = 4096, .work = 1e6, .total = 1e7};
+    const fold_limits_t limits = {.bytes = 4096, .work = 1e6, .total = 1e7};
     assert_int_equal(network_fold_constants(network, numbered_evaluate, NULL, &limits, NULL), INSITU_OK);
     assert_int_equal(evaluations, 7);
     assert_int_equal(buffer_count, 4); /* t, c, f, and one that the others take in turn */

@@ -7,7 +7,7 @@
 
 #define DATA TEST_SOURCE_DIR "/data/"
 
-static char *text_of(built *b, const insitu_network *network) {
+static char *text_of(built_t *b, const insitu_network *network) {
     char *text;
     must(b, insitu_network_print(network, &text, &b->diag));
     return text;
@@ -16,7 +16,7 @@ static char *text_of(built *b, const insitu_network *network) {
 /* ---- arguments ---- */
 
 static void inputs_and_constants(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_network *n = b->network;
     insitu_value x, y, unset = {9};
     insitu_number two = insitu_int(2), minus = insitu_int(-2), half = insitu_float(0.5),
@@ -55,7 +55,7 @@ static void inputs_and_constants(void **state) {
 
 /* Names are keys of the JSON in engine and state files. */
 static void names_are_utf8(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_network *n = b->network, *read;
     insitu_value x, y;
     insitu_number two = insitu_int(2), number;
@@ -78,7 +78,7 @@ static void names_are_utf8(void **state) {
 }
 
 static void names_and_layers(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_network *n = b->network;
     insitu_value x = given(b, F32, SIZES(2), FLOATS(1, -2)), r, found;
     insitu_network_value info = {.struct_size = sizeof(info)};
@@ -105,7 +105,7 @@ static void names_and_layers(void **state) {
 }
 
 static void symbols_and_numbers(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_network *n = b->network;
     insitu_number s, twice, unset = insitu_int(5);
     must(b, insitu_network_add_symbol(n, "s", 1, 8, &s, &b->diag));
@@ -139,7 +139,7 @@ static void symbols_and_numbers(void **state) {
 
 /* ---- states: a counter, a cache written at a number of the caller's ---- */
 
-static insitu_status call(built *b, insitu_context *context, insitu_state *state, float *x, int64_t size,
+static insitu_status call(built_t *b, insitu_context *context, insitu_state *state, float *x, int64_t size,
                           int64_t position) {
     insitu_tensor tensor = {.data = x, .device = {INSITU_DEVICE_CPU, 0}, .ndim = 1, .dtype = F32, .shape = &size},
                   number = {.data = &position, .device = {INSITU_DEVICE_CPU, 0}, .dtype = I64};
@@ -149,7 +149,7 @@ static insitu_status call(built *b, insitu_context *context, insitu_state *state
 }
 
 /* x[s] and a number go in; state ring[8] = {7...}, ring[at:at+s] = x; x becomes 2x; 3*at comes out. */
-static void build_ring(built *b) {
+static void build_ring(built_t *b) {
     insitu_network *n = b->network;
     insitu_number s, at, end, thrice, eight = insitu_int(8), condition;
     insitu_value x, ring, written, doubled;
@@ -182,7 +182,7 @@ static void build_ring(built *b) {
 }
 
 static void states_are_written_in_place(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_engine *engine;
     insitu_context *context;
     insitu_state *kept;
@@ -216,7 +216,7 @@ static void states_are_written_in_place(void **state) {
 
 /* Outputs that are parts of an input or of a state are handed out alike: data is the first element. */
 static void views_are_handed_out_at_their_first_element(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_network *n = b->network;
     insitu_number sizes[2] = {insitu_int(3), insitu_int(2)};
     insitu_value whole[2], more, row;
@@ -258,7 +258,7 @@ static void views_are_handed_out_at_their_first_element(void **state) {
 
 /* Two states change places in one call; a state of any size is made as large as its creator wants. */
 static void states_swap(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_network *n = b->network;
     insitu_number size, two = insitu_int(2), twice;
     insitu_value first, second, open, sum;
@@ -300,7 +300,7 @@ static void states_swap(void **state) {
 
 /* Numbers of each dtype, bound between the elements of a strided input that is only read; and upon one. */
 static void numbers_may_lie_in_the_gaps_of_an_input(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     static const char *const names[] = {"whole", "half", "is_large"};
     const insitu_dtype types[] = {I64, INSITU_DTYPE_F64, BOOL};
     insitu_number number, made[3], four = insitu_int(4);
@@ -343,7 +343,7 @@ static void numbers_may_lie_in_the_gaps_of_an_input(void **state) {
 /* ---- compilation ---- */
 
 static void options_of_programs_are_refused(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_engine *engine;
     insitu_compile_options options;
     insitu_compile_options_init(&options);
@@ -370,7 +370,7 @@ static void options_of_programs_are_refused(void **state) {
 
 /* A symbol that nothing gives a value to. */
 static void symbols_without_a_source_are_refused(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_number s;
     insitu_value r;
     insitu_engine *engine;
@@ -384,7 +384,7 @@ static void symbols_without_a_source_are_refused(void **state) {
 /* Compiling changes nothing: a second engine is the same, and the network may be added to. */
 /* What no kernel computes is refused by the compiler, not by the first run of the engine. */
 static void what_no_kernel_computes_is_refused(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     const insitu_dtype complex = INSITU_DTYPE(INSITU_CODE_COMPLEX, 64),
                        small = INSITU_DTYPE(INSITU_CODE_FLOAT8_E5M2, 8);
     insitu_number two = insitu_int(2);
@@ -414,7 +414,7 @@ static void what_no_kernel_computes_is_refused(void **state) {
 }
 
 static void a_network_is_compiled_twice(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     build_ring(b);
     char *before = text_of(b, b->network);
     char *texts[2];
@@ -464,10 +464,10 @@ static insitu_status make_all(insitu_network *n, insitu_network **out_read, char
 
 /* Whichever allocation fails, the call says so, and all memory is given back. */
 static void every_allocation_may_fail(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_status status = INSITU_NOMEM;
     for (uint64_t fail_at = 1; status != INSITU_OK; fail_at += 1 + fail_at / 64) {
-        allocation_count count = {.fail_at = fail_at};
+        allocation_count_t count = {.fail_at = fail_at};
         insitu_network *made = NULL, *read = NULL;
         insitu_engine *engine = NULL;
         char *text = NULL;
@@ -491,7 +491,7 @@ static void every_allocation_may_fail(void **state) {
 
 /* ---- text ---- */
 
-static void save_of(built *b, const insitu_network *network, const char *path) {
+static void save_of(built_t *b, const insitu_network *network, const char *path) {
     insitu_engine *engine;
     must(b, insitu_network_compile(network, NULL, &engine, &b->diag));
     must(b, insitu_engine_save(engine, path, &b->diag));
@@ -514,7 +514,7 @@ static void same_files(const char *first, const char *second) {
 }
 
 /* Text, read back, with the records' bytes, is the network: same text, same engine file. */
-static void round_trip(built *b, const insitu_network *network, const char *expected_engine) {
+static void round_trip(built_t *b, const insitu_network *network, const char *expected_engine) {
     char path[64];
     insitu_network *read;
     char *text = text_of(b, network), *again;
@@ -543,7 +543,7 @@ static void round_trip(built *b, const insitu_network *network, const char *expe
 }
 
 static void built_networks_read_back(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     char path[64];
     snprintf(path, sizeof(path), "/tmp/insitu_network_%d.built", (int)getpid());
     build_ring(b);
@@ -552,7 +552,7 @@ static void built_networks_read_back(void **state) {
     remove(path);
 }
 
-static void read_back(built *b, const char *file, const char *engine_path) {
+static void read_back(built_t *b, const char *file, const char *engine_path) {
     insitu_program *program;
     insitu_engine *engine;
     insitu_network *network;
@@ -588,7 +588,7 @@ static void imported_programs_read_back(void **state) {
 
 /* An imported program is added to: an output more, and no longer the program. */
 static void imported_programs_change(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_program *program;
     insitu_network *network;
     insitu_engine *engine;
@@ -614,7 +614,7 @@ static void imported_programs_change(void **state) {
 
 /* The values of nodes, and writes that would lose rows, are the import's to keep and refuse. */
 static void import_heeds_its_options(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_program *program;
     insitu_network *network;
     insitu_engine *direct, *imported;
@@ -647,7 +647,7 @@ static void import_heeds_its_options(void **state) {
 }
 
 static void bad_text_and_records(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_network *read;
     insitu_network_record record = {.struct_size = sizeof(record)};
     REFUSED(insitu_network_parse("graph", &read, &b->diag), INSITU_FORMAT, "network text, line 1");

@@ -12,13 +12,13 @@
 
 /* 0, 1, 2 ... */
 static float counted[24];
-static insitu_value counted_input(built *b, int32_t ndim, const int64_t *sizes) {
+static insitu_value counted_input(built_t *b, int32_t ndim, const int64_t *sizes) {
     for (int i = 0; i < 24; i++) counted[i] = (float)i;
     return given(b, F32, ndim, sizes, counted);
 }
 
 static void sources(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_value r;
     ADD(fill, F32, NUMBERS(N(2), N(2)), insitu_float(1.5));
     expect(b, r, F32, SIZES(2, 2), FLOATS(1.5f, 1.5f, 1.5f, 1.5f));
@@ -46,7 +46,7 @@ static void sources(void **state) {
 }
 
 static void views(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_value r;
     ADD(reshape, counted_input(b, SIZES(2, 3)), NUMBERS(N(3), N(2)));
     expect(b, r, F32, SIZES(3, 2), FLOATS(0, 1, 2, 3, 4, 5));
@@ -94,7 +94,7 @@ static void views(void **state) {
 }
 
 static void elementwise(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_value r;
     ADD(unary, "relu", given(b, F32, SIZES(2), FLOATS(-1, 2)));
     expect(b, r, F32, SIZES(2), FLOATS(0, 2));
@@ -137,7 +137,7 @@ static void elementwise(void **state) {
 }
 
 static void reductions(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_value r, at;
     ADD(reduce, "sum", counted_input(b, SIZES(2, 3)), DIMS(1), false, 0);
     expect(b, r, F32, SIZES(2), FLOATS(3, 12));
@@ -188,7 +188,7 @@ static void reductions(void **state) {
 }
 
 static void products(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_value r;
     insitu_value x = given(b, F32, SIZES(1, 2), FLOATS(1, 2)), w = given(b, F32, SIZES(2, 2), FLOATS(1, 2, 3, 4)),
                  bias = given(b, F32, SIZES(2), FLOATS(10, 20));
@@ -235,7 +235,7 @@ static void products(void **state) {
 }
 
 static void movement(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_value r;
     insitu_value parts[2] = {given(b, F32, SIZES(1), FLOATS(1)), given(b, F32, SIZES(2), FLOATS(2, 3))};
     ADD(concat, 2, parts, 0);
@@ -276,7 +276,7 @@ static void movement(void **state) {
 }
 
 static void updates(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_value r;
     int32_t first = 0;
 #define X4 given(b, F32, SIZES(4), FLOATS(1, 2, 3, 4))
@@ -324,7 +324,7 @@ static void updates(void **state) {
 
 /* A number read from a tensor is used as a position and as a size. */
 static void items(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_value r, x = given(b, F32, SIZES(4), FLOATS(1, 2, 3, 4)), at = given(b, I64, SIZES(1), INTS(2));
     insitu_number n, after;
     must(b, insitu_network_add_item(b->network, at, "n", 0, 3, &n, &b->diag));
@@ -345,7 +345,7 @@ static void items(void **state) {
     REFUSED(insitu_network_add_item(b->network, at, "n", 0, 3, &n, &b->diag), INSITU_ARG, "a symbol 'n' already");
 }
 
-static void part_of(built *b, insitu_context *context, int64_t at, int64_t count) {
+static void part_of(built_t *b, insitu_context *context, int64_t at, int64_t count) {
     float x[12];
     int64_t sizes[] = {12, 1}, numbers[] = {at, count};
     insitu_tensor part, tensor = {.data = x, .device = {INSITU_DEVICE_CPU, 0}, .ndim = 1, .dtype = F32, .shape = sizes};
@@ -377,7 +377,7 @@ static void positions_before_sizes(void **state) {
                                "%part: f32[count] = slice(%x) {dim=0, end=at + count, start=at, step=1}\n"
                                "%twice: f32[count] = binary(%part, %part) {op=add}\n"
                                "output \"twice\" = %twice\n";
-    built *b = *state;
+    built_t *b = *state;
     insitu_network *network;
     insitu_engine *engine;
     insitu_context *context;
@@ -402,7 +402,7 @@ static void every_layer_has_a_function(void **state) {
 #include "core/layers.def"
 #undef LAYER
     };
-    file_map *map;
+    file_map_t *map;
     assert_int_equal(file_map_open(TEST_SOURCE_DIR "/../include/insitu/layers.h", &map, NULL), INSITU_OK);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (!names[i]) continue; /* regions come of text, and of programs */

@@ -3,11 +3,11 @@
 
 typedef struct step {
     float history[3][2], counter[2], silence, level;
-} step;
+} step_t;
 
 /* x (n,2): history[0:n] += x, counter += 1; history, counter and silence, which is never written, come out, and
  * level, a single zero. history has the size n of x, or one of its own, in which case it is only added to. */
-static void build(built *b, bool is_open, bool is_told) {
+static void build(built_t *b, bool is_open, bool is_told) {
     insitu_network *network = b->network;
     insitu_number rows = insitu_int(3), all[2];
     insitu_value x, history, counter, silence, none, level, added, counted, heard;
@@ -36,7 +36,7 @@ static void build(built *b, bool is_open, bool is_told) {
     must(b, insitu_network_mark_output(network, level, "level", &b->diag));
 }
 
-static insitu_engine *compile_for(built *b, insitu_state_owner owner) {
+static insitu_engine *compile_for(built_t *b, insitu_state_owner owner) {
     insitu_compile_options options;
     insitu_engine *engine;
     insitu_compile_options_init(&options);
@@ -45,7 +45,7 @@ static insitu_engine *compile_for(built *b, insitu_state_owner owner) {
     return engine;
 }
 
-static void bind(built *b, insitu_context *context, const char *name, const insitu_engine *engine, float *data,
+static void bind(built_t *b, insitu_context *context, const char *name, const insitu_engine *engine, float *data,
                  int32_t ndim, int64_t rows) {
     int64_t sizes[2] = {rows, 2};
     insitu_tensor tensor = {.data = data, .device = {INSITU_DEVICE_CPU, 0}, .ndim = ndim, .dtype = F32, .shape = sizes};
@@ -54,14 +54,14 @@ static void bind(built *b, insitu_context *context, const char *name, const insi
     must(b, insitu_context_set_input(context, insitu_engine_find_input(engine, name), &tensor, &b->diag));
 }
 
-static void fetch(built *b, const insitu_context *context, int32_t output, float *out, size_t size) {
+static void fetch(built_t *b, const insitu_context *context, int32_t output, float *out, size_t size) {
     insitu_tensor tensor;
     must(b, insitu_context_output(context, output, &tensor, &b->diag));
     memcpy(out, tensor.data, size);
 }
 
 /* Two calls, with x = 1 and x = 2. */
-static void run_twice(built *b, insitu_state_owner owner, bool is_open, step out[2]) {
+static void run_twice(built_t *b, insitu_state_owner owner, bool is_open, step_t out[2]) {
     insitu_engine *engine = compile_for(b, owner);
     insitu_context *context;
     insitu_state *state = NULL;
@@ -90,8 +90,8 @@ static void run_twice(built *b, insitu_state_owner owner, bool is_open, step out
     insitu_engine_destroy(engine);
 }
 
-static void check_owners(built *b, bool is_open) {
-    step owned[2], caller[2], frozen[2];
+static void check_owners(built_t *b, bool is_open) {
+    step_t owned[2], caller[2], frozen[2];
     build(b, is_open, true);
     run_twice(b, INSITU_STATE_OWNED, is_open, owned);
     run_twice(b, INSITU_STATE_CALLER, is_open, caller);
@@ -107,7 +107,7 @@ static void zeros_of_open_sizes(void **state) { check_owners(*state, true); }
 
 /* No buffer says what zeros are. */
 static void zeros_have_no_buffer(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     build(b, true, true);
     insitu_engine *engine = compile_for(b, INSITU_STATE_CALLER);
     for (int32_t i = 0; i < insitu_engine_buffer_count(engine); i++) {
@@ -119,7 +119,7 @@ static void zeros_have_no_buffer(void **state) {
     insitu_engine_destroy(engine);
 }
 
-static void expect_names(built *b, insitu_state_owner owner, int32_t states, int32_t count,
+static void expect_names(built_t *b, insitu_state_owner owner, int32_t states, int32_t count,
                          const char *const *buffers) {
     insitu_engine *engine = compile_for(b, owner);
     assert_int_equal(insitu_engine_state_count(engine), states);
@@ -147,7 +147,7 @@ static void a_second_name_goes_with_the_first(void **state) {
                                "next \"first\" = %y\n";
     static const float values[] = {3, 7};
     static const char *const lifted[] = {"buf_first"}, *const frozen[] = {"first", "second"};
-    built *b = *state;
+    built_t *b = *state;
     close_network(b);
     must(b, insitu_network_parse(text, &b->network, &b->diag));
     must(b, insitu_network_set_record(b->network, 0, values, sizeof(values), &b->diag));
@@ -158,10 +158,10 @@ static void a_second_name_goes_with_the_first(void **state) {
 
 /* The caller's tensor tells a size that nobody tells in a frozen engine. */
 static void a_size_must_be_told(void **state) {
-    built *b = *state;
+    built_t *b = *state;
     insitu_engine *engine;
     insitu_compile_options options;
-    step caller[2];
+    step_t caller[2];
     build(b, true, false);
     run_twice(b, INSITU_STATE_CALLER, true, caller);
     assert_true(caller[1].history[2][1] == 2);

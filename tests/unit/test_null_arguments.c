@@ -5,7 +5,7 @@
 
 #include "engine/engine.h"
 
-static void open_walk(walk *w) {
+static void open_walk(walk_t *w) {
     memset(w, 0, sizeof(*w));
     insitu_diag_init(&w->diag);
     assert_int_equal(engine_create(make_small_plan(), device_cpu(), NULL, 0, &w->engine, &w->diag), INSITU_OK);
@@ -16,7 +16,7 @@ static void open_walk(walk *w) {
     assert_int_equal(insitu_network_create(&w->network, &w->diag), INSITU_OK);
 }
 
-static void close_walk(walk *w) {
+static void close_walk(walk_t *w) {
     insitu_network_destroy(w->network);
     insitu_program_destroy(w->program);
     insitu_module_destroy(w->module);
@@ -28,7 +28,7 @@ static void close_walk(walk *w) {
 
 /* ---- one header after the other; what a failing function gives out is NULL then ---- */
 
-static void walk_program(walk *w) {
+static void walk_program(walk_t *w) {
     insitu_program *program = w->program;
     insitu_engine *engine = w->engine;
     char *text = (char *)w;
@@ -51,7 +51,7 @@ static void walk_program(walk *w) {
     saw(w, "insitu_compile_options_init");
 }
 
-static void walk_engine(walk *w) {
+static void walk_engine(walk_t *w) {
     insitu_engine *engine = w->engine;
     refused(w, "insitu_engine_load", insitu_engine_load(NULL, NULL, &engine, &w->diag));
     assert_null(engine);
@@ -68,7 +68,7 @@ static void walk_engine(walk *w) {
     saw(w, "insitu_text_free");
 }
 
-static void walk_questions(walk *w) {
+static void walk_questions(walk_t *w) {
     insitu_value_info info = {.struct_size = sizeof(info)}, no_size = {0};
     insitu_report_row row = {.struct_size = sizeof(row)}, no_row_size = {0};
     const char *name = "x";
@@ -98,7 +98,7 @@ static void walk_questions(walk *w) {
     refused(w, "insitu_engine_print", insitu_engine_print(w->engine, "plan", NULL, &w->diag));
 }
 
-static void walk_answers(walk *w) {
+static void walk_answers(walk_t *w) {
     answered(w, "insitu_engine_input_count", insitu_engine_input_count(NULL) == 0);
     answered(w, "insitu_engine_output_count", insitu_engine_output_count(NULL) == 0);
     answered(w, "insitu_engine_state_count", insitu_engine_state_count(NULL) == 0);
@@ -135,7 +135,7 @@ static void walk_answers(walk *w) {
     saw(w, "insitu_diag_release");
 }
 
-static void walk_state(walk *w) {
+static void walk_state(walk_t *w) {
     insitu_state *state = w->state;
     insitu_tensor tensor = {.data = w};
     char data[8] = {0};
@@ -185,7 +185,7 @@ static void walk_state(walk *w) {
     refused(w, "insitu_state_discard", insitu_state_discard(NULL, 0, &w->diag));
 }
 
-static void walk_context(walk *w) {
+static void walk_context(walk_t *w) {
     insitu_context *context = w->context;
     insitu_tensor tensor = {.data = w};
     insitu_run_stats stats = {.struct_size = sizeof(stats)}, no_size = {0};
@@ -215,7 +215,7 @@ static void walk_context(walk *w) {
     refused(w, "insitu_context_stats", insitu_context_stats(w->context, &no_size, &w->diag));
 }
 
-static void walk_module(walk *w) {
+static void walk_module(walk_t *w) {
     insitu_module *module = w->module;
     insitu_tensor tensors[8] = {{0}};
     refused(w, "insitu_module_create", insitu_module_create(NULL, &module, &w->diag));
@@ -230,16 +230,16 @@ static void walk_module(walk *w) {
 
 /* ---- the headers ---- */
 
-static bool was_seen(const walk *w, const char *name, size_t size) {
+static bool was_seen(const walk_t *w, const char *name, size_t size) {
     for (size_t i = 0; i < w->count; i++)
         if (strlen(w->seen[i]) == size && memcmp(w->seen[i], name, size) == 0) return true;
     return false;
 }
 
 /* The function's name is the first one after INSITU_API that a parenthesis follows. Returns how many there are. */
-static size_t check_header(const walk *w, const char *header) {
+static size_t check_header(const walk_t *w, const char *header) {
     char path[512];
-    file_map *map;
+    file_map_t *map;
     size_t count = 0;
     snprintf(path, sizeof(path), "%s/../include/insitu/%s", TEST_SOURCE_DIR, header);
     assert_int_equal(file_map_open(path, &map, NULL), INSITU_OK);
@@ -262,7 +262,7 @@ static void every_function_says_what_it_needs(void **state) {
     static const char *const headers[] = {"context.h", "engine.h", "log.h",     "module.h", "program.h",
                                           "state.h",   "status.h", "network.h", "layers.h", "version.h"};
     size_t count = 0;
-    walk w;
+    walk_t w;
     open_walk(&w);
     walk_program(&w);
     walk_engine(&w);
@@ -292,7 +292,7 @@ static void options_without_a_size_are_refused(void **state) {
     (void)state;
     static const insitu_load_options load = {.verify_weights = true};
     static const insitu_compile_options compile = {.strict = true};
-    walk w;
+    walk_t w;
     insitu_engine *engine;
     open_walk(&w);
     assert_int_equal(insitu_engine_load(TEST_SOURCE_DIR "/data/rolled.train.pt2", &load, &engine, &w.diag), INSITU_ARG);

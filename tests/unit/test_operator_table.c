@@ -12,7 +12,7 @@ static const bool converted[SCHEMA_COUNT] = {
 #include "graph/operators.def"
 };
 
-static bool has_converter(const op_schema *schema) { return schema && converted[schema_number(schema)]; }
+static bool has_converter(const op_schema_t *schema) { return schema && converted[schema_number(schema)]; }
 
 static void identifiers_are_targets(void **state) {
     (void)state;
@@ -23,7 +23,7 @@ static void identifiers_are_targets(void **state) {
 #undef SCHEMA
     };
     for (uint32_t i = 0; i < SCHEMA_COUNT; i++) {
-        const op_schema *schema = schema_row(i);
+        const op_schema_t *schema = schema_row(i);
         char identifier[128];
         assert_true(snprintf(identifier, sizeof(identifier), "%s", schema->target) < (int)sizeof(identifier));
         for (char *at = identifier; (at = strchr(at, '.'));) *at = '_';
@@ -35,10 +35,10 @@ static void identifiers_are_targets(void **state) {
 
 static void what_has_no_row_has_no_facts(void **state) {
     (void)state;
-    const operator_facts *none = operator_facts_of(NULL);
+    const operator_facts_t *none = operator_facts_of(NULL);
     uint32_t listed = 0;
     for (uint32_t i = 0; i < SCHEMA_COUNT; i++) {
-        const operator_facts *facts = operator_facts_of(schema_row(i));
+        const operator_facts_t *facts = operator_facts_of(schema_row(i));
         listed += facts->is_listed;
         if (!facts->is_listed) assert_memory_equal(facts, none, sizeof(*none));
     }
@@ -51,14 +51,14 @@ static void no_converter_is_of_a_mutating_operator(void **state) {
         if (converted[i] && schema_row(i)->writes) fail_msg("%s writes an argument", schema_row(i)->target);
 }
 
-static bool has_arg(const op_schema *schema, const char *name) { return schema_arg_index(schema, name) != NONE; }
+static bool has_arg(const op_schema_t *schema, const char *name) { return schema_arg_index(schema, name) != NONE; }
 
 /* What the readers of the facts take for granted of an operator's signature. */
 static void facts_fit_signatures(void **state) {
     (void)state;
     for (uint32_t i = 0; i < SCHEMA_COUNT; i++) {
-        const op_schema *schema = schema_row(i), *other = operator_other(operator_facts_of(schema));
-        const operator_facts *facts = operator_facts_of(schema);
+        const op_schema_t *schema = schema_row(i), *other = operator_other(operator_facts_of(schema));
+        const operator_facts_t *facts = operator_facts_of(schema);
         const char *target = schema->target;
         if (facts->write && facts->write != WRITE_STATISTICS && !schema->writes) fail_msg("%s writes nothing", target);
         if (facts->write == WRITE_STATISTICS &&
@@ -82,7 +82,7 @@ static void facts_fit_signatures(void **state) {
 static void canonical_views_are_marked(void **state) {
     (void)state;
     for (uint32_t i = 0; i < SCHEMA_COUNT; i++) {
-        const op_schema *schema = schema_row(i);
+        const op_schema_t *schema = schema_row(i);
         if (operator_facts_of(schema)->inverse && !(schema->return_count == 1 && schema->returns[0].alias))
             fail_msg("%s is undone, and is no view", schema->target);
     }
@@ -143,7 +143,7 @@ static void other_names_are_converted_too(void **state) {
         snprintf(prefix, sizeof(prefix), "aten.%s.", names[i].other);
         bool found = false;
         for (uint32_t row = 0; schema_row(row); row++) {
-            const op_schema *schema = schema_row(row);
+            const op_schema_t *schema = schema_row(row);
             if (schema->writes || strncmp(schema->target, prefix, strlen(prefix)) != 0) continue;
             found = true;
             snprintf(target, sizeof(target), "aten.%s.%s", names[i].name, schema->target + strlen(prefix));

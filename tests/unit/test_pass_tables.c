@@ -31,7 +31,7 @@ static bool is_listed(const char *target) {
     return false;
 }
 
-static bool is_in_place(const op_schema *schema) {
+static bool is_in_place(const op_schema_t *schema) {
     return schema->arg_count > 0 && (schema->args[0].flags & (SCHEMA_WRITES | SCHEMA_LIST)) == SCHEMA_WRITES;
 }
 
@@ -40,7 +40,7 @@ static void every_operator_is_decided(void **state) {
     uint32_t found = 0;
     bool failed = false;
     for (uint32_t i = 0; schema_row(i); i++) {
-        const op_schema *schema = schema_row(i);
+        const op_schema_t *schema = schema_row(i);
         if (!is_in_place(schema)) continue;
         bool has_variant = functional_variant(schema) != NULL;
         if (has_variant == is_listed(schema->target)) {
@@ -57,16 +57,17 @@ static void every_operator_is_decided(void **state) {
 static void variants_take_what_is_given(void **state) {
     (void)state;
     for (uint32_t i = 0; schema_row(i); i++) {
-        const op_schema *schema = schema_row(i);
-        const op_schema *variant = schema->writes ? functional_variant(schema) : NULL;
+        const op_schema_t *schema = schema_row(i);
+        const op_schema_t *variant = schema->writes ? functional_variant(schema) : NULL;
         if (!variant) continue;
         assert_false(variant->writes);
-        graph_arg args[32];
-        graph_node node = {.target = schema->target, .schema = schema, .args = args, .arg_count = schema->arg_count};
+        graph_arg_t args[32];
+        graph_node_t node = {.target = schema->target, .schema = schema, .args = args, .arg_count = schema->arg_count};
         assert_true(schema->arg_count <= COUNT_OF(args));
-        for (uint32_t j = 0; j < schema->arg_count; j++) args[j] = (graph_arg){.kind = ARG_DTYPE, .number = (int32_t)j};
+        for (uint32_t j = 0; j < schema->arg_count; j++)
+            args[j] = (graph_arg_t){.kind = ARG_DTYPE, .number = (int32_t)j};
         for (uint32_t j = 0; j < variant->arg_count; j++) {
-            graph_arg given = variant_argument(&node, &variant->args[j]);
+            graph_arg_t given = variant_argument(&node, &variant->args[j]);
             if (given.kind != ARG_DTYPE)
                 fail_msg("%s gives %s no '%s'", schema->target, variant->target, variant->args[j].name);
             if (schema->args[given.number].type != variant->args[j].type)
@@ -101,9 +102,9 @@ static void variants_of_other_overloads(void **state) {
         {"aten.pow.Scalar_out", "aten.pow.Scalar"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        const op_schema *schema = schema_find(rows[i].in_place);
+        const op_schema_t *schema = schema_find(rows[i].in_place);
         if (!schema) fail_msg("there is no operator %s", rows[i].in_place);
-        const op_schema *variant = functional_variant(schema);
+        const op_schema_t *variant = functional_variant(schema);
         if (!variant) fail_msg("%s has no variant", rows[i].in_place);
         assert_string_equal(variant->target, rows[i].variant);
     }
@@ -114,14 +115,14 @@ static void unmarked_views_are_unmarked(void **state) {
     (void)state;
     uint32_t found = 0;
     for (uint32_t i = 0; schema_row(i); i++) {
-        const op_schema *schema = schema_row(i);
+        const op_schema_t *schema = schema_row(i);
         if (operator_facts_of(schema)->alias != RULE_UNKNOWN) continue;
         found++;
         assert_false(schema->writes);
         bool is_marked = true;
         for (uint32_t j = 0; j < schema->return_count; j++) is_marked = is_marked && schema->returns[j].alias;
         if (is_marked) fail_msg("the schema of %s tells what its results are", schema->target);
-        graph_node node = {.target = schema->target, .schema = schema};
+        graph_node_t node = {.target = schema->target, .schema = schema};
         assert_true(alias_is_unknown(&node));
     }
     assert_true(found > 20);
@@ -131,16 +132,16 @@ static void unmarked_views_are_unmarked(void **state) {
 static void marked_views_are_views(void **state) {
     (void)state;
     for (uint32_t i = 0; schema_row(i); i++) {
-        const op_schema *schema = schema_row(i);
+        const op_schema_t *schema = schema_row(i);
         bool is_view = false;
         for (uint32_t j = 0; j < schema->return_count; j++)
             is_view = is_view || (schema->returns[j].alias && !(schema->returns[j].flags & SCHEMA_WRITES));
         if (schema->writes || !is_view) continue;
-        graph_arg items[1] = {{.kind = ARG_VALUE}}, args[32] = {{0}};
+        graph_arg_t items[1] = {{.kind = ARG_VALUE}}, args[32] = {{0}};
         assert_true(schema->arg_count <= COUNT_OF(args));
-        args[0] = schema->args[0].flags & SCHEMA_LIST ? (graph_arg){.kind = ARG_LIST, .list = {items, 1}} : items[0];
-        graph_node node = {.target = schema->target, .schema = schema, .args = args, .arg_count = schema->arg_count};
-        value_id operand;
+        args[0] = schema->args[0].flags & SCHEMA_LIST ? (graph_arg_t){.kind = ARG_LIST, .list = {items, 1}} : items[0];
+        graph_node_t node = {.target = schema->target, .schema = schema, .args = args, .arg_count = schema->arg_count};
+        value_id_t operand;
         if (!view_operand(&node, 0, &operand) && !alias_is_unknown(&node))
             fail_msg("%s gives a view, and its operand is not found", schema->target);
         if (!alias_is_view(&node)) fail_msg("%s gives a view and counts as a tensor of its own", schema->target);

@@ -5,8 +5,8 @@
 #include "counting_allocator.h"
 #include "passes/passes.h"
 
-static graph *parsed(const char *source) {
-    graph *graph;
+static graph_t *parsed(const char *source) {
+    graph_t *graph;
     insitu_diag diag;
     insitu_diag_init(&diag);
     insitu_status status = graph_parse(source, &graph, &diag);
@@ -16,7 +16,7 @@ static graph *parsed(const char *source) {
 }
 
 /* The text with values renamed in order of appearance, so that two graphs of equal structure are equal. */
-static void rename_values(const char *source, text *out) {
+static void rename_values(const char *source, text_t *out) {
     char names[64][32];
     uint32_t count = 0;
     text_init(out);
@@ -39,9 +39,9 @@ static void rename_values(const char *source, text *out) {
     }
 }
 
-static void run_all(const char *source, text *out) {
-    graph *graph = parsed(source);
-    text printed;
+static void run_all(const char *source, text_t *out) {
+    graph_t *graph = parsed(source);
+    text_t printed;
     insitu_diag diag;
     insitu_diag_init(&diag);
     if (passes_run(graph, &diag) != INSITU_OK) fail_msg("%s", diag.message);
@@ -130,7 +130,7 @@ static const struct {
 static void both_forms_come_out_alike(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(PAIRS); i++) {
-        text exported, decomposed;
+        text_t exported, decomposed;
         run_all(PAIRS[i].exported, &exported);
         run_all(PAIRS[i].decomposed, &decomposed);
         assert_string_equal(exported.data, decomposed.data);
@@ -143,12 +143,12 @@ static void both_forms_come_out_alike(void **state) {
 static void passes_are_idempotent(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(PAIRS); i++) {
-        text once, twice;
+        text_t once, twice;
         run_all(PAIRS[i].exported, &once);
-        graph *graph = parsed(PAIRS[i].exported);
+        graph_t *graph = parsed(PAIRS[i].exported);
         assert_int_equal(passes_run(graph, NULL), INSITU_OK);
         assert_int_equal(passes_run(graph, NULL), INSITU_OK);
-        text printed;
+        text_t printed;
         text_init(&printed);
         assert_int_equal(graph_print(graph, &printed, NULL), INSITU_OK);
         rename_values(printed.data, &twice);
@@ -164,7 +164,7 @@ static void wrong_use_is_named(void **state) {
     (void)state;
     insitu_diag diag;
     insitu_diag_init(&diag);
-    graph *graph = parsed("graph {\n}\n");
+    graph_t *graph = parsed("graph {\n}\n");
     assert_int_equal(passes_run_one(graph, "no_such_pass", &diag), INSITU_ARG);
     assert_non_null(strstr(diag.message, "no_such_pass"));
     assert_int_equal(passes_run_one(graph, "remove_dead", &diag), INSITU_ARG);
@@ -179,7 +179,7 @@ static void wrong_use_is_named(void **state) {
 static void long_chains_are_walked(void **state) {
     (void)state;
     enum { DEPTH = 300, WRITES = 20 };
-    text source;
+    text_t source;
     text_init(&source);
     text_printf(&source, "graph {\n  input %%x: f32[4] user 0\n  %%v0: f32[4] = aten.detach.default(%%x)\n");
     for (uint32_t i = 1; i <= DEPTH; i++)
@@ -188,7 +188,7 @@ static void long_chains_are_walked(void **state) {
     for (uint32_t i = 0; i < WRITES; i++)
         text_printf(&source, "  %%w%u: f32[4] = aten.add_.Tensor(%%v%u, other=1)\n", i, DEPTH);
     text_printf(&source, "  output %%w0 user 0\n}\n");
-    graph *graph = parsed(source.data);
+    graph_t *graph = parsed(source.data);
     insitu_diag diag;
     insitu_diag_init(&diag);
     if (passes_run(graph, &diag) != INSITU_OK) fail_msg("%s", diag.message);
@@ -219,8 +219,8 @@ static const char REFUSED[] = "graph {\n"
 static void run_out_of_memory(const char *source) {
     insitu_status status = INSITU_NOMEM;
     for (uint64_t fail_at = 1; status != INSITU_OK; fail_at++) {
-        graph *graph = parsed(source);
-        allocation_count count = {.fail_at = fail_at};
+        graph_t *graph = parsed(source);
+        allocation_count_t count = {.fail_at = fail_at};
         count_allocations(&count);
         status = passes_run(graph, NULL);
         assert_true(status == INSITU_OK || status == INSITU_NOMEM);

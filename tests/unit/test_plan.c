@@ -4,7 +4,7 @@
 
 static void the_small_plan_is_valid(void **state) {
     (void)state;
-    plan *plan = make_small_plan();
+    plan_t *plan = make_small_plan();
     insitu_diag diag = {.struct_size = sizeof(diag)};
     if (finish_plan(plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     plan_destroy(plan);
@@ -12,60 +12,62 @@ static void the_small_plan_is_valid(void **state) {
 
 /* Each fault is found, and named. */
 typedef struct fault_case {
-    void (*damage)(plan *plan);
+    void (*damage)(plan_t *plan);
     const char *words;
-} fault_case;
+} fault_case_t;
 
-static plan_operand *result_of(plan *plan, uint32_t step) {
-    return (plan_operand *)(uintptr_t)plan->steps[step].results;
+static plan_operand_t *result_of(plan_t *plan, uint32_t step) {
+    return (plan_operand_t *)(uintptr_t)plan->steps[step].results;
 }
 
-static void lose_storage(plan *plan) { result_of(plan, 1)->storage = 99; }
-static void break_rank(plan *plan) { result_of(plan, 1)->type.shape.rank = MAX_RANK + 1; }
-static void break_dtype(plan *plan) { result_of(plan, 1)->type.dtype = DTYPE_COUNT; }
-static void break_sym(plan *plan) { result_of(plan, 1)->type.shape.sizes[0].id = 1u << 30; }
-static void grow_operand(plan *plan) { result_of(plan, 4)->type.shape.sizes[0] = sym_int(&plan->symbols, 9); }
-static void write_weight(plan *plan) { result_of(plan, 2)->storage = 4; }
-static void write_input(plan *plan) { result_of(plan, 2)->storage = 0; }
-static void write_early(plan *plan) { plan->first_write = 5; }
-static void check_late(plan *plan) {
+static void lose_storage(plan_t *plan) { result_of(plan, 1)->storage = 99; }
+static void break_rank(plan_t *plan) { result_of(plan, 1)->type.shape.rank = MAX_RANK + 1; }
+static void break_dtype(plan_t *plan) { result_of(plan, 1)->type.dtype = DTYPE_COUNT; }
+static void break_sym(plan_t *plan) { result_of(plan, 1)->type.shape.sizes[0].id = 1u << 30; }
+static void grow_operand(plan_t *plan) { result_of(plan, 4)->type.shape.sizes[0] = sym_int(&plan->symbols, 9); }
+static void write_weight(plan_t *plan) { result_of(plan, 2)->storage = 4; }
+static void write_input(plan_t *plan) { result_of(plan, 2)->storage = 0; }
+static void write_early(plan_t *plan) { plan->first_write = 5; }
+static void check_late(plan_t *plan) {
     plan->steps[plan->step_count] = plan->steps[0];
     plan->segments[0].end_step = ++plan->step_count;
 }
-static void lose_segment(plan *plan) { plan->segment_count = 0; }
-static void short_segment(plan *plan) { plan->segments[0].end_step--; }
-static void lose_symbol(plan *plan) { plan->symbol_sources[0].source = SYMBOL_UNUSED; }
-static void name_symbol(plan *plan) { plan->symbols.symbols[0].name = "s["; }
-static void wrong_symbol_input(plan *plan) { plan->symbol_sources[0].input = 17; }
-static void wrong_symbol_dim(plan *plan) { plan->symbol_sources[0].dim = 2; }
-static void move_update(plan *plan) { result_of(plan, 5)->type.offset = sym_int(&plan->symbols, 8); }
-static void lose_operand(plan *plan) { plan->steps[5].operand_count = 1; }
-static void lose_attr(plan *plan) { step_attr(&plan->steps[1], ATTR_OP)->kind = ATTR_KIND_NONE; }
-static void wrong_attr(plan *plan) { step_attr(&plan->steps[1], ATTR_OP)->kind = ATTR_KIND_DTYPE; }
-static void wrong_layer(plan *plan) { plan->steps[1].layer = LAYER_KIND_COUNT; }
-static void dead_storage(plan *plan) { plan->storages[9].last_step = 1; }
-static void wrong_life(plan *plan) { plan->storages[9].last_step = 1000; }
-static void small_state(plan *plan) { plan->state_storages[2].bytes = sym_int(&plan->symbols, 8); }
-static void same_name(plan *plan) { plan->inputs[1].name = "x"; }
-static void no_name(plan *plan) { plan->outputs[0].name = NULL; }
-static void wrong_alias(plan *plan) { plan->outputs[1].alias_index = 0; }
-static void no_alias(plan *plan) { plan->outputs[1].alias = ALIAS_NONE; }
-static void wrong_alias_input(plan *plan) { plan->outputs[2].alias_index = 1; }
-static void wrong_initial(plan *plan) { plan->state_storages[2].initial = 0; }
-static void lose_weight(plan *plan) { plan->buffers[0].weight = 2; }
-static void grow_buffer(plan *plan) { plan->buffers[0].type.shape.sizes[0] = sym_int(&plan->symbols, 5); }
-static void varying_buffer(plan *plan) { plan->buffers[0].type.shape.sizes[0] = plan->outputs[3].value; }
-static void endless_buffer(plan *plan) {
+static void lose_segment(plan_t *plan) { plan->segment_count = 0; }
+static void short_segment(plan_t *plan) { plan->segments[0].end_step--; }
+static void lose_symbol(plan_t *plan) { plan->symbol_sources[0].source = SYMBOL_UNUSED; }
+static void name_symbol(plan_t *plan) { plan->symbols.symbols[0].name = "s["; }
+static void wrong_symbol_input(plan_t *plan) { plan->symbol_sources[0].input = 17; }
+static void wrong_symbol_dim(plan_t *plan) { plan->symbol_sources[0].dim = 2; }
+static void move_update(plan_t *plan) { result_of(plan, 5)->type.offset = sym_int(&plan->symbols, 8); }
+static void lose_operand(plan_t *plan) { plan->steps[5].operand_count = 1; }
+static void lose_attr(plan_t *plan) { step_attr(&plan->steps[1], ATTR_OP)->kind = ATTR_KIND_NONE; }
+static void wrong_attr(plan_t *plan) { step_attr(&plan->steps[1], ATTR_OP)->kind = ATTR_KIND_DTYPE; }
+static void wrong_layer(plan_t *plan) { plan->steps[1].layer = LAYER_KIND_COUNT; }
+static void dead_storage(plan_t *plan) { plan->storages[9].last_step = 1; }
+static void wrong_life(plan_t *plan) { plan->storages[9].last_step = 1000; }
+static void small_state(plan_t *plan) { plan->state_storages[2].bytes = sym_int(&plan->symbols, 8); }
+static void same_name(plan_t *plan) { plan->inputs[1].name = "x"; }
+static void no_name(plan_t *plan) { plan->outputs[0].name = NULL; }
+static void wrong_alias(plan_t *plan) { plan->outputs[1].alias_index = 0; }
+static void no_alias(plan_t *plan) { plan->outputs[1].alias = ALIAS_NONE; }
+static void wrong_alias_input(plan_t *plan) { plan->outputs[2].alias_index = 1; }
+static void wrong_initial(plan_t *plan) { plan->state_storages[2].initial = 0; }
+static void lose_weight(plan_t *plan) { plan->buffers[0].weight = 2; }
+static void grow_buffer(plan_t *plan) { plan->buffers[0].type.shape.sizes[0] = sym_int(&plan->symbols, 5); }
+static void varying_buffer(plan_t *plan) { plan->buffers[0].type.shape.sizes[0] = plan->outputs[3].value; }
+static void endless_buffer(plan_t *plan) {
     plan->buffers[0].type.shape.sizes[0] = sym_int(&plan->symbols, INT64_MAX);
     plan->buffers[0].type.strides[0] = sym_int(&plan->symbols, 0);
 }
-static void same_buffer_name(plan *plan) { plan->buffers[0].name = "cache"; }
-static void float_check(plan *plan) { ((plan_operand *)(uintptr_t)plan->steps[0].operands)->type.dtype = DTYPE_F32; }
-static void negative_size(plan *plan) { plan->storages[9].bytes = sym_int(&plan->symbols, -8); }
+static void same_buffer_name(plan_t *plan) { plan->buffers[0].name = "cache"; }
+static void float_check(plan_t *plan) {
+    ((plan_operand_t *)(uintptr_t)plan->steps[0].operands)->type.dtype = DTYPE_F32;
+}
+static void negative_size(plan_t *plan) { plan->storages[9].bytes = sym_int(&plan->symbols, -8); }
 
 static void faults_are_named(void **state) {
     (void)state;
-    const fault_case cases[] = {
+    const fault_case_t cases[] = {
         {lose_storage, "step 1 'double': a result has no storage"},
         {break_rank, "a rank over 12"},
         {break_dtype, "unknown dtype"},
@@ -104,7 +106,7 @@ static void faults_are_named(void **state) {
         {negative_size, "bytes is -8"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        plan *plan = make_small_plan();
+        plan_t *plan = make_small_plan();
         insitu_diag diag = {.struct_size = sizeof(diag)};
         cases[i].damage(plan);
         insitu_status status = plan_verify(plan, &diag);
@@ -115,24 +117,24 @@ static void faults_are_named(void **state) {
     }
 }
 
-static void wrong_undo(plan *plan) { plan->facts.writes[2].undo = UNDO_WHOLE; }
-static void wrong_positions(plan *plan) { plan->facts.writes[2].positions = 1; }
-static void wrong_dim(plan *plan) { plan->facts.writes[2].dims[0] = 1; }
-static void save_late(plan *plan) { plan->facts.writes[2].save++; }
-static void lose_write(plan *plan) { plan->facts.write_count--; }
-static void lose_stop(plan *plan) { plan->facts.stop_count--; }
-static void move_stop(plan *plan) { plan->facts.stops[0].step++; }
-static void wrong_check(plan *plan) { plan->facts.last_check = NONE; }
-static void known_early(plan *plan) { plan->facts.ready[plan->outputs[3].value.id] = 1; }
-static void new_expression(plan *plan) { (void)sym_int(&plan->symbols, 123456); }
+static void wrong_undo(plan_t *plan) { plan->facts.writes[2].undo = UNDO_WHOLE; }
+static void wrong_positions(plan_t *plan) { plan->facts.writes[2].positions = 1; }
+static void wrong_dim(plan_t *plan) { plan->facts.writes[2].dims[0] = 1; }
+static void save_late(plan_t *plan) { plan->facts.writes[2].save++; }
+static void lose_write(plan_t *plan) { plan->facts.write_count--; }
+static void lose_stop(plan_t *plan) { plan->facts.stop_count--; }
+static void move_stop(plan_t *plan) { plan->facts.stops[0].step++; }
+static void wrong_check(plan_t *plan) { plan->facts.last_check = NONE; }
+static void known_early(plan_t *plan) { plan->facts.ready[plan->outputs[3].value.id] = 1; }
+static void new_expression(plan_t *plan) { (void)sym_int(&plan->symbols, 123456); }
 
 /* What follows from the rows is checked too. */
 static void facts_are_those_of_the_rows(void **state) {
     (void)state;
-    void (*const damages[])(plan *) = {wrong_undo, wrong_positions, wrong_dim,   save_late,   lose_write,
-                                       lose_stop,  move_stop,       wrong_check, known_early, new_expression};
+    void (*const damages[])(plan_t *) = {wrong_undo, wrong_positions, wrong_dim,   save_late,   lose_write,
+                                         lose_stop,  move_stop,       wrong_check, known_early, new_expression};
     for (size_t i = 0; i < COUNT_OF(damages); i++) {
-        plan *plan = make_small_plan();
+        plan_t *plan = make_small_plan();
         insitu_diag diag = {.struct_size = sizeof(diag)};
         assert_int_equal(plan_verify(plan, NULL), INSITU_OK);
         damages[i](plan);
@@ -144,11 +146,11 @@ static void facts_are_those_of_the_rows(void **state) {
 }
 
 typedef struct expected_stop {
-    stop_kind kind;
+    stop_kind_t kind;
     uint32_t step;
-} expected_stop;
+} expected_stop_t;
 
-static void assert_stops(plan *plan, const expected_stop *stops, uint32_t count) {
+static void assert_stops(plan_t *plan, const expected_stop_t *stops, uint32_t count) {
     assert_int_equal(plan->facts.stop_count, count);
     for (uint32_t i = 0; i < count; i++) {
         assert_int_equal(plan->facts.stops[i].kind, stops[i].kind);
@@ -159,26 +161,27 @@ static void assert_stops(plan *plan, const expected_stop *stops, uint32_t count)
 
 static void stops_are_found(void **state) {
     (void)state;
-    plan *plan = make_small_plan();
+    plan_t *plan = make_small_plan();
     assert_int_equal(plan->facts.last_check, 0);
     assert_int_equal(plan->facts.write_count, 3); /* bias is an input */
     assert_int_equal(plan->facts.writes[0].undo, UNDO_WHOLE);
     assert_int_equal(plan->facts.writes[2].undo, UNDO_ROWS);
     assert_int_equal(plan->facts.writes[2].positions, 2);
     assert_int_equal(plan->facts.writes[2].save, 0); /* its position is an input's */
-    assert_stops(plan, (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 0}, {STOP_CHECKED, 1}}, 3);
+    assert_stops(plan, (expected_stop_t[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 0}, {STOP_CHECKED, 1}}, 3);
     assert_stops(
         make_item_size_plan(),
-        (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 0}, {STOP_ITEM, 2}, {STOP_SEGMENT, 3}, {STOP_CHECKED, 3}}, 5);
+        (expected_stop_t[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 0}, {STOP_ITEM, 2}, {STOP_SEGMENT, 3}, {STOP_CHECKED, 3}},
+        5);
     /* the row's position is what the call makes of the counter: it can only be saved after that */
     assert_stops(make_deferred_check_plan(),
-                 (expected_stop[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 0}, {STOP_SAVE, 3}, {STOP_CHECKED, 5}}, 4);
+                 (expected_stop_t[]){{STOP_SEGMENT, 0}, {STOP_SAVE, 0}, {STOP_SAVE, 3}, {STOP_CHECKED, 5}}, 4);
 }
 
 /* What a loop may write is saved before it; no group of steps reaches across where its regions begin or end. */
 static void stops_of_regions_are_found(void **state) {
     (void)state;
-    plan *plan = make_control_plan();
+    plan_t *plan = make_control_plan();
     assert_int_equal(plan->facts.last_check, 6); /* of the last round */
     assert_int_equal(plan->facts.write_count, 2);
     assert_int_equal(plan->facts.writes[0].undo, UNDO_STORAGE);
@@ -186,19 +189,19 @@ static void stops_of_regions_are_found(void **state) {
     assert_int_equal(plan->facts.writes[1].undo, UNDO_WHOLE);
     assert_int_equal(plan->facts.writes[1].save, 2);
     assert_stops(plan,
-                 (expected_stop[]){{STOP_SEGMENT, 0},
-                                   {STOP_SAVE, 2},
-                                   {STOP_CONTROL, 2},
-                                   {STOP_REGION, 4},
-                                   {STOP_ITEM, 4},
-                                   {STOP_CHECKED, 7},
-                                   {STOP_REGION, 7}},
+                 (expected_stop_t[]){{STOP_SEGMENT, 0},
+                                     {STOP_SAVE, 2},
+                                     {STOP_CONTROL, 2},
+                                     {STOP_REGION, 4},
+                                     {STOP_ITEM, 4},
+                                     {STOP_CHECKED, 7},
+                                     {STOP_REGION, 7}},
                  7);
 }
 
 static void many_faults_are_counted(void **state) {
     (void)state;
-    plan *plan = make_small_plan();
+    plan_t *plan = make_small_plan();
     insitu_diag diag = {.struct_size = sizeof(diag)};
     for (uint32_t i = 0; i < plan->step_count; i++) plan->steps[i].name = plan->steps[i].source = NULL;
     for (uint32_t i = 0; i < plan->output_count; i++) plan->outputs[i].name = NULL;
@@ -209,8 +212,8 @@ static void many_faults_are_counted(void **state) {
 
 static void the_report_is_a_table(void **state) {
     (void)state;
-    plan *plan = make_small_plan();
-    text out;
+    plan_t *plan = make_small_plan();
+    text_t out;
     text_init(&out);
     plan_print_report(plan, &out);
     assert_string_equal(
@@ -226,8 +229,8 @@ static void the_report_is_a_table(void **state) {
 
 static void printed_plans_name_everything(void **state) {
     (void)state;
-    plan *plan = make_small_plan();
-    text out;
+    plan_t *plan = make_small_plan();
+    text_t out;
     text_init(&out);
     plan_print(plan, &out);
     const char *const lines[] = {
@@ -260,13 +263,13 @@ static void printed_plans_name_everything(void **state) {
 
 static void binding_evaluates_sizes_and_places_memory(void **state) {
     (void)state;
-    plan *plan = make_small_plan();
-    arena arena;
-    bound_plan bound;
+    plan_t *plan = make_small_plan();
+    arena_t arena;
+    bound_plan_t bound;
     size_t arena_bytes;
     arena_init(&arena);
     bool known = true;
-    sym_value three = {.kind = SYM_KIND_INT, .i = 3};
+    sym_value_t three = {.kind = SYM_KIND_INT, .i = 3};
     assert_int_equal(plan_bind(plan, 0, NULL, &three, &known, &arena, &bound, NULL), INSITU_OK);
     assert_int_equal(plan_lay_out(&bound, 0, NULL, 0, &arena, &arena_bytes, NULL), INSITU_OK);
     assert_int_equal(arena_bytes, 128);
@@ -281,15 +284,15 @@ static void binding_evaluates_sizes_and_places_memory(void **state) {
 
 static void an_operand_outside_its_storage_is_found_when_sizes_are_known(void **state) {
     (void)state;
-    plan *plan = make_small_plan();
+    plan_t *plan = make_small_plan();
     insitu_diag diag = {.struct_size = sizeof(diag)};
-    arena arena;
-    bound_plan bound;
+    arena_t arena;
+    bound_plan_t bound;
     arena_init(&arena);
     plan->storages[9].bytes = sym_int(&plan->symbols, 64); /* enough for two rows */
     assert_int_equal(finish_plan(plan, NULL), INSITU_OK);
     bool known = true;
-    sym_value rows = {.kind = SYM_KIND_INT, .i = 2};
+    sym_value_t rows = {.kind = SYM_KIND_INT, .i = 2};
     assert_int_equal(plan_bind(plan, 0, NULL, &rows, &known, &arena, &bound, &diag), INSITU_OK);
     rows.i = 3;
     assert_int_equal(plan_bind(plan, 0, NULL, &rows, &known, &arena, &bound, &diag), INSITU_FORMAT);

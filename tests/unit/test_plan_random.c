@@ -15,11 +15,11 @@ enum { MAX_TENSORS = 64, CALLS = 3, PROGRAMS = 3000 };
 
 typedef struct value {
     float data[4 * RANDOM_MAX_ELEMENTS];
-} value;
+} value_t;
 
 /* The row-major index of the element of x that the result's element at `at` is. */
-static int64_t viewed_index(const network *network, const layer *layer, const int64_t *at, int64_t flat) {
-    tensor_id x = layer->operands[0];
+static int64_t viewed_index(const network_t *network, const layer_t *layer, const int64_t *at, int64_t flat) {
+    tensor_id_t x = layer->operands[0];
     if (layer->kind == LAYER_RESHAPE) return flat;
     int64_t from[MAX_RANK] = {0}, index = 0;
     for (uint32_t i = 0; i < rank_of(network, x); i++) from[i] = at[i];
@@ -39,21 +39,21 @@ static int64_t viewed_index(const network *network, const layer *layer, const in
     return index;
 }
 
-static void unflatten(const network *network, tensor_id tensor, int64_t flat, int64_t *at) {
+static void unflatten(const network_t *network, tensor_id_t tensor, int64_t flat, int64_t *at) {
     for (uint32_t i = rank_of(network, tensor); i-- > 0;) {
         at[i] = flat % size_of(network, tensor, i);
         flat /= size_of(network, tensor, i);
     }
 }
 
-static int64_t flatten(const network *network, tensor_id tensor, const int64_t *at) {
+static int64_t flatten(const network_t *network, tensor_id_t tensor, const int64_t *at) {
     int64_t index = 0;
     for (uint32_t i = 0; i < rank_of(network, tensor); i++) index = index * size_of(network, tensor, i) + at[i];
     return index;
 }
 
-static void evaluate_update(const network *network, const layer *layer, value *values) {
-    tensor_id x = layer->operands[0], source = layer->operands[1], result = layer->results[0];
+static void evaluate_update(const network_t *network, const layer_t *layer, value_t *values) {
+    tensor_id_t x = layer->operands[0], source = layer->operands[1], result = layer->results[0];
     int64_t at[MAX_RANK], dim = layer_attr_int(network, layer, ATTR_DIM), kept = size_of(network, x, (uint32_t)dim);
     bool shift = layer->kind == LAYER_SHIFT_UPDATE;
     int64_t start = shift ? 0 : layer_attr_int(network, layer, ATTR_START);
@@ -75,8 +75,8 @@ static void evaluate_update(const network *network, const layer *layer, value *v
     }
 }
 
-static void evaluate(const network *network, const layer *layer, value *values) {
-    tensor_id result = layer->results[0];
+static void evaluate(const network_t *network, const layer_t *layer, value_t *values) {
+    tensor_id_t result = layer->results[0];
     int64_t at[MAX_RANK], count = numel_of(network, result);
     if (layer->kind == LAYER_SLICE_UPDATE || layer->kind == LAYER_SHIFT_UPDATE) {
         evaluate_update(network, layer, values);
@@ -117,15 +117,15 @@ static void evaluate(const network *network, const layer *layer, value *values) 
 /* ---- running the plan ---- */
 
 typedef struct running {
-    plan *plan;
-    arena arena;
-    bound_plan bound;
+    plan_t *plan;
+    arena_t arena;
+    bound_plan_t bound;
     void *prepared;
     void *workspace;
     void **bases;
     char *arena_memory;
     float *states[8], *inputs[8], *outputs[8];
-} running;
+} running_t;
 
 static float *block(size_t bytes) {
     float *data = aligned_alloc(64, (bytes / 64 + 1) * 64);
@@ -134,18 +134,18 @@ static float *block(size_t bytes) {
     return data;
 }
 
-static void start(running *run, network *network, bool no_inplace) {
+static void start(running_t *run, network_t *network, bool no_inplace) {
     insitu_diag diag;
     insitu_diag_init(&diag);
-    plan_options options = {.no_inplace = no_inplace};
-    *run = (running){0};
+    plan_options_t options = {.no_inplace = no_inplace};
+    *run = (running_t){0};
     arena_init(&run->arena);
     size_t arena_bytes = 0, workspace = 0;
     if (plan_build(network, &options, &run->plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     if (plan_bind(run->plan, 0, NULL, NULL, NULL, &run->arena, &run->bound, &diag) != INSITU_OK ||
         plan_lay_out(&run->bound, 0, NULL, 0, &run->arena, &arena_bytes, &diag) != INSITU_OK)
         fail_msg("%s", diag.message);
-    const device *cpu = device_cpu();
+    const device_t *cpu = device_cpu();
     if (cpu->prepare(cpu, &run->bound, cpu->threads(cpu, 2), &run->arena, &run->prepared, &workspace, &diag) !=
         INSITU_OK)
         fail_msg("%s", diag.message);
@@ -159,7 +159,7 @@ static void start(running *run, network *network, bool no_inplace) {
         run->states[i] = block((size_t)bytes);
     }
     for (uint32_t i = 0; i < run->plan->storage_count; i++) {
-        const plan_storage *storage = &run->plan->storages[i];
+        const plan_storage_t *storage = &run->plan->storages[i];
         size_t bytes = run->bound.storage_bytes[i];
         if (storage->kind == STORAGE_STATE) run->bases[i] = run->states[storage->index];
         if (storage->kind == STORAGE_INPUT) run->bases[i] = run->inputs[storage->index] = block(bytes);
@@ -168,7 +168,7 @@ static void start(running *run, network *network, bool no_inplace) {
     }
 }
 
-static void stop(running *run) {
+static void stop(running_t *run) {
     device_cpu()->release(device_cpu(), run->prepared);
     for (uint32_t i = 0; i < 8; i++) {
         free(run->states[i]);
@@ -182,8 +182,8 @@ static void stop(running *run) {
     plan_destroy(run->plan);
 }
 
-static float element_at(const running *run, const plan_operand *operand, int64_t flat) {
-    const tensor_type *type = &operand->type;
+static float element_at(const running_t *run, const plan_operand_t *operand, int64_t flat) {
+    const tensor_type_t *type = &operand->type;
     int64_t offset = 0, size = 0, stride = 0;
     assert_true(sym_constant(&run->plan->symbols, type->offset, &offset));
     for (uint32_t i = type->shape.rank; i-- > 0;) {
@@ -195,8 +195,8 @@ static float element_at(const running *run, const plan_operand *operand, int64_t
     return ((const float *)run->bases[operand->storage])[offset];
 }
 
-static void fail_with(const network *network, const running *run, uint64_t seed, const char *what) {
-    text text;
+static void fail_with(const network_t *network, const running_t *run, uint64_t seed, const char *what) {
+    text_t text;
     text_init(&text);
     assert_int_equal(network_print(network, &text, NULL), INSITU_OK);
     plan_print(run->plan, &text);
@@ -205,24 +205,26 @@ static void fail_with(const network *network, const running *run, uint64_t seed,
 }
 
 /* What the state holds when the call ends. */
-static tensor_id end_of(const network_state *state) { return state->next.index == NONE ? state->tensor : state->next; }
+static tensor_id_t end_of(const network_state_t *state) {
+    return state->next.index == NONE ? state->tensor : state->next;
+}
 
-static void check_call(network *network, running *run, value *values, uint64_t seed) {
+static void check_call(network_t *network, running_t *run, value_t *values, uint64_t seed) {
     insitu_diag diag;
     insitu_diag_init(&diag);
     for (uint32_t i = 0; i < network->input_count; i++)
         if (run->inputs[i])
             memcpy(run->inputs[i], values[network->inputs[i].tensor.index].data,
                    (size_t)numel_of(network, network->inputs[i].tensor) * sizeof(float));
-    device_call call = {.bases = run->bases, .workspace = run->workspace, .end = run->plan->step_count};
+    device_call_t call = {.bases = run->bases, .workspace = run->workspace, .end = run->plan->step_count};
     if (device_cpu()->run(device_cpu(), NULL, run->prepared, &call, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     for (uint32_t i = 0; i < network->state_count; i++) {
-        const value *next = &values[end_of(&network->states[i]).index];
+        const value_t *next = &values[end_of(&network->states[i]).index];
         if (memcmp(run->states[i], next->data, (size_t)numel_of(network, network->states[i].tensor) * sizeof(float)))
             fail_with(network, run, seed, network->states[i].name);
     }
     for (uint32_t i = 0; i < network->mutation_count; i++) {
-        const network_mutation *mutation = &network->mutations[i];
+        const network_mutation_t *mutation = &network->mutations[i];
         if (memcmp(run->inputs[mutation->input], values[mutation->next.index].data,
                    (size_t)numel_of(network, mutation->next) * sizeof(float)))
             fail_with(network, run, seed, network->inputs[mutation->input].name);
@@ -233,30 +235,30 @@ static void check_call(network *network, running *run, value *values, uint64_t s
                 fail_with(network, run, seed, network->outputs[i].name);
 }
 
-static void assemble_all(network *network) {
+static void assemble_all(network_t *network) {
     bool changed;
     for (uint32_t i = 0; i < network->state_count; i++) {
-        const network_state *state = &network->states[i];
+        const network_state_t *state = &network->states[i];
         if (state->next.index == NONE) continue;
         assert_int_equal(network_rewrite_as_updates(network, state->tensor, state->next, &changed, NULL), INSITU_OK);
     }
     for (uint32_t i = 0; i < network->mutation_count; i++) {
-        const network_mutation *mutation = &network->mutations[i];
-        tensor_id start = network->inputs[mutation->input].tensor;
+        const network_mutation_t *mutation = &network->mutations[i];
+        tensor_id_t start = network->inputs[mutation->input].tensor;
         assert_int_equal(network_rewrite_as_updates(network, start, mutation->next, &changed, NULL), INSITU_OK);
     }
     assert_int_equal(network_reuse_copies(network, &changed, NULL), INSITU_OK);
 }
 
-static void sink_all(network *network) {
+static void sink_all(network_t *network) {
     bool changed;
     assert_int_equal(network_sink_updates(network, &changed, NULL), INSITU_OK);
 }
 
 /* The network as the compiler rewrites it before it plans, and then on trial, where states are copied. */
-static network *rewrite(const network *given, void (*on_trial)(network *network)) {
-    text text;
-    network *network;
+static network_t *rewrite(const network_t *given, void (*on_trial)(network_t *network)) {
+    text_t text;
+    network_t *network;
     text_init(&text);
     assert_int_equal(network_print(given, &text, NULL), INSITU_OK);
     assert_int_equal(network_parse(text.data, &network, NULL), INSITU_OK);
@@ -270,17 +272,17 @@ static network *rewrite(const network *given, void (*on_trial)(network *network)
     return network;
 }
 
-static void check_program(network *network, uint64_t seed) {
+static void check_program(network_t *network, uint64_t seed) {
     enum { WAYS = 5 };
     assert_true(network->tensor_count <= MAX_TENSORS);
-    value *values = calloc(network->tensor_count, sizeof *values);
-    running runs[WAYS];
+    value_t *values = calloc(network->tensor_count, sizeof *values);
+    running_t runs[WAYS];
     assert_int_equal(network_remove_dead(network, NULL), INSITU_OK);
-    struct network *ways[WAYS] = {network, network, rewrite(network, NULL), rewrite(network, assemble_all),
-                                  rewrite(network, sink_all)};
+    network_t *ways[WAYS] = {network, network, rewrite(network, NULL), rewrite(network, assemble_all),
+                             rewrite(network, sink_all)};
     for (uint32_t way = 0; way < WAYS; way++) start(&runs[way], ways[way], way == 1);
     for (uint32_t call = 0; call < CALLS; call++) {
-        value states[4];
+        value_t states[4];
         for (uint32_t i = 0; i < network->input_count; i++)
             for (int64_t e = 0; e < numel_of(network, network->inputs[i].tensor); e++)
                 values[network->inputs[i].tensor.index].data[e] = (float)(random_below(100));
@@ -296,10 +298,10 @@ static void check_program(network *network, uint64_t seed) {
     network_destroy(network);
 }
 
-static void check_programs(network *(*make)(uint64_t seed)) {
+static void check_programs(network_t *(*make)(uint64_t seed)) {
     const char *one = getenv("TEST_SEED");
     uint64_t first = one ? strtoull(one, NULL, 10) : 0, end = one ? first + 1 : PROGRAMS;
-    time_box box = time_box_begin();
+    time_box_t box = time_box_begin();
     for (uint64_t seed = first; seed < end && has_time(&box, PROGRAMS); seed++) check_program(make(seed), seed);
 }
 
@@ -308,13 +310,15 @@ static void planned_programs_compute_what_the_network_says(void **state) {
     check_programs(random_network);
 }
 
-static network *with_kept_states(network *network, uint64_t seed) {
+static network_t *with_kept_states(network_t *network, uint64_t seed) {
     for (uint32_t i = 0; i < network->state_count; i++)
         if (i == 0 || (seed >> i & 1)) network->states[i].next = NO_TENSOR;
     return network;
 }
-static network *random_keeping_network(uint64_t seed) { return with_kept_states(random_network(seed), seed); }
-static network *crossed_keeping_network(uint64_t seed) { return with_kept_states(random_crossed_network(seed), seed); }
+static network_t *random_keeping_network(uint64_t seed) { return with_kept_states(random_network(seed), seed); }
+static network_t *crossed_keeping_network(uint64_t seed) {
+    return with_kept_states(random_crossed_network(seed), seed);
+}
 
 static void states_that_are_given_no_value_keep_theirs(void **state) {
     (void)state;

@@ -5,23 +5,23 @@
 #include "rewrite/rewrite.h"
 #include <inttypes.h>
 
-typedef void (*make_fn)(text *out, uint32_t size);
+typedef void (*make_fn)(text_t *out, uint32_t size);
 
 /* ---- families ---- */
 
-static void chain(text *out, uint32_t size) {
+static void chain(text_t *out, uint32_t size) {
     text_printf(out, "network\ninput \"x\" = %%y0: f32[4]\n");
     for (uint32_t k = 0; k < size; k++) text_printf(out, "%%y%u: f32[4] = unary(%%y%u) {op=tanh}\n", k + 1, k);
     text_printf(out, "output \"output.0\" = %%y%u\n", size);
 }
 
-static void slice_of(text *out, const char *name, uint32_t number, const char *of, uint32_t row) {
+static void slice_of(text_t *out, const char *name, uint32_t number, const char *of, uint32_t row) {
     text_printf(out, "%%%s%u: f32[1] = slice(%%%s%u) {dim=0, end=%u, start=%u, step=1}\n", name, number, of, number,
                 row + 1, row);
 }
 
 /* Element writes of one state, of what was read from it. */
-static void elements(text *out, uint32_t size) {
+static void elements(text_t *out, uint32_t size) {
     text_printf(out, "network\ninput \"x\" = %%x: f32[1]\nstate \"h\" = %%h0: f32[16] of zeros\n");
     for (uint32_t k = 0; k < size; k++) {
         slice_of(out, "r", k, "h", (k + 7) % 16);
@@ -33,7 +33,7 @@ static void elements(text *out, uint32_t size) {
 }
 
 /* Row writes of one state, each followed by a read of all of it. */
-static void rows(text *out, uint32_t size) {
+static void rows(text_t *out, uint32_t size) {
     text_printf(out, "network\ninput \"x\" = %%y0: f32[1,4]\nstate \"h\" = %%h0: f32[%u,4] of zeros\n", size);
     for (uint32_t k = 0; k < size; k++) {
         text_printf(out, "%%h%u: f32[%u,4] = slice_update(%%h%u, %%y%u) {dim=0, end=%u, start=%u, step=1}\n", k + 1,
@@ -45,7 +45,7 @@ static void rows(text *out, uint32_t size) {
 }
 
 /* Second-order sections: an element of a row of the state, written through a view of the row. */
-static void sections(text *out, uint32_t size) {
+static void sections(text_t *out, uint32_t size) {
     text_printf(out, "network\ninput \"x\" = %%v0: f32[1,1]\nstate \"z\" = %%z0: f32[4,2] of zeros\n");
     for (uint32_t k = 0; k < size; k++) {
         uint32_t row = k / 2 % 4, column = k % 2;
@@ -62,7 +62,7 @@ static void sections(text *out, uint32_t size) {
 }
 
 /* Concats of all earlier values, whose parts are made in the last one. */
-static void dense(text *out, uint32_t size, const char *batch) {
+static void dense(text_t *out, uint32_t size, const char *batch) {
     text_printf(out, "network\n%sinput \"x\" = %%x0: f32[%s,4]\n", batch[0] == 'b' ? "symbol b: int in 1..64\n" : "",
                 batch);
     for (uint32_t k = 0; k <= size; k++) {
@@ -76,11 +76,11 @@ static void dense(text *out, uint32_t size, const char *batch) {
     text_printf(out, "output \"output.0\" = %%c%u\n", size);
 }
 
-static void dense_static(text *out, uint32_t size) { dense(out, size, "2"); }
-static void dense_dynamic(text *out, uint32_t size) { dense(out, size, "b"); }
+static void dense_static(text_t *out, uint32_t size) { dense(out, size, "2"); }
+static void dense_dynamic(text_t *out, uint32_t size) { dense(out, size, "b"); }
 
 /* States that are each updated from the one before. */
-static void states(text *out, uint32_t size) {
+static void states(text_t *out, uint32_t size) {
     text_printf(out, "network\ninput \"x\" = %%x0: f32[4]\n");
     for (uint32_t k = 0; k < size; k++) text_printf(out, "state \"s%u\" = %%s%u: f32[4] of zeros\n", k, k);
     for (uint32_t k = 0; k < size; k++) {
@@ -92,7 +92,7 @@ static void states(text *out, uint32_t size) {
 }
 
 /* States that each take the old value of the next: one of them must be set aside. */
-static void rotation(text *out, uint32_t size) {
+static void rotation(text_t *out, uint32_t size) {
     text_printf(out, "network\ninput \"x\" = %%x: f32[4]\n");
     for (uint32_t k = 0; k < size; k++) text_printf(out, "state \"s%u\" = %%s%u: f32[4] of zeros\n", k, k);
     text_printf(out, "%%y: f32[4] = binary(%%x, %%s0) {op=add}\n");
@@ -107,23 +107,23 @@ typedef struct cost {
     int64_t copied;
     uint32_t layers;
     bool is_cut;
-} cost;
+} cost_t;
 
 /* most: NULL: what the search may cost by itself. */
-static cost cost_of(make_fn make, uint32_t size, const uint64_t *most) {
-    network *network;
-    plan *plan;
+static cost_t cost_of(make_fn make, uint32_t size, const uint64_t *most) {
+    network_t *network;
+    plan_t *plan;
     insitu_diag diag;
-    text source;
+    text_t source;
     insitu_diag_init(&diag);
     text_init(&source);
     make(&source, size);
     if (network_parse(source.data, &network, &diag) != INSITU_OK) fail_msg("%s", diag.message);
-    plan_search search = plan_search_for(network);
+    plan_search_t search = plan_search_for(network);
     if (most) search.most = *most;
-    const plan_options options = {.search = &search};
+    const plan_options_t options = {.search = &search};
     if (plan_build(network, &options, &plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
-    const cost cost = {search.spent, search.most, plan_copied_bytes(plan), network->order_count, search.is_cut};
+    const cost_t cost = {search.spent, search.most, plan_copied_bytes(plan), network->order_count, search.is_cut};
     plan_destroy(plan);
     network_destroy(network);
     text_release(&source);
@@ -133,7 +133,7 @@ static cost cost_of(make_fn make, uint32_t size, const uint64_t *most) {
 
 /* Twice the layers may cost most_ratio times the steps. */
 static void expect_cost(const char *name, make_fn make, uint32_t size, double most_ratio, int64_t copied) {
-    const cost one = cost_of(make, size, NULL), two = cost_of(make, 2 * size, NULL);
+    const cost_t one = cost_of(make, size, NULL), two = cost_of(make, 2 * size, NULL);
     double layers = one.layers ? (double)two.layers / (double)one.layers : 2;
     double ratio = (double)two.steps / (double)one.steps * 2 / layers;
     printf("%s: %u layers, %" PRIu64 " steps (%.0f a layer); twice as large: %.2f times\n", name, two.layers, two.steps,
@@ -163,7 +163,7 @@ static void test_small_budgets(void **state) {
     const make_fn makers[] = {elements, rows, sections, dense_dynamic, states, rotation};
     for (uint32_t i = 0; i < COUNT_OF(makers); i++)
         for (uint64_t most = 1000; most < 2000000; most *= 4) {
-            const cost cost = cost_of(makers[i], 100, &most);
+            const cost_t cost = cost_of(makers[i], 100, &most);
             if (cost.steps > 2 * most + 16384 * (cost.layers + 100))
                 fail_msg("maker %u: %" PRIu64 " steps of %" PRIu64, i, cost.steps, most);
         }
@@ -172,16 +172,16 @@ static void test_small_budgets(void **state) {
 /* A budget that is spent leaves a plan of the same results, which may copy more. */
 static void test_spent(void **state) {
     (void)state;
-    network *network;
-    plan *plan;
+    network_t *network;
+    plan_t *plan;
     insitu_diag diag;
-    text source;
+    text_t source;
     insitu_diag_init(&diag);
     text_init(&source);
     sections(&source, 40);
     assert_int_equal(network_parse(source.data, &network, &diag), INSITU_OK);
-    plan_search search = {.most = 1};
-    const plan_options options = {.search = &search};
+    plan_search_t search = {.most = 1};
+    const plan_options_t options = {.search = &search};
     if (plan_build(network, &options, &plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     assert_true(search.is_cut);
     assert_true(plan_copied_bytes(plan) > 0);

@@ -12,8 +12,8 @@
 
 static void expect_same(const char *printed, const char *what) {
     insitu_diag diag = {.struct_size = sizeof(diag)};
-    plan *again;
-    text second;
+    plan_t *again;
+    text_t second;
     if (plan_parse(printed, &again, &diag) != INSITU_OK) fail_msg("%s: %s\n%s", what, diag.message, printed);
     text_init(&second);
     plan_print(again, &second);
@@ -22,8 +22,8 @@ static void expect_same(const char *printed, const char *what) {
     plan_destroy(again);
 }
 
-static text text_of(const plan *plan) {
-    text printed;
+static text_t text_of(const plan_t *plan) {
+    text_t printed;
     text_init(&printed);
     plan_print(plan, &printed);
     assert_int_equal(text_status(&printed, NULL), INSITU_OK);
@@ -32,11 +32,11 @@ static text text_of(const plan *plan) {
 
 static void small_plans_read_back(void **state) {
     (void)state;
-    plan *(*const makers[])(void) = {make_small_plan,     make_open_size_plan,      make_item_view_plan,
-                                     make_item_size_plan, make_deferred_check_plan, make_control_plan};
+    plan_t *(*const makers[])(void) = {make_small_plan,     make_open_size_plan,      make_item_view_plan,
+                                       make_item_size_plan, make_deferred_check_plan, make_control_plan};
     for (size_t i = 0; i < COUNT_OF(makers); i++) {
-        plan *plan = makers[i]();
-        text printed = text_of(plan);
+        plan_t *plan = makers[i]();
+        text_t printed = text_of(plan);
         expect_same(printed.data, "a small plan");
         text_release(&printed);
         plan_destroy(plan);
@@ -77,12 +77,12 @@ static void plans_of_programs_read_back(void **state) {
 static int read_back_network(const char *source, const char *name) {
     int count = 0;
     for (int no_inplace = 0; no_inplace < 2; no_inplace++) {
-        network *network;
-        plan *plan;
+        network_t *network;
+        plan_t *plan;
         if (network_parse(source, &network, NULL) != INSITU_OK) return count;
         if (network_verify(network, NULL) == INSITU_OK &&
-            plan_build(network, &(plan_options){.no_inplace = no_inplace}, &plan, NULL) == INSITU_OK) {
-            text printed = text_of(plan);
+            plan_build(network, &(plan_options_t){.no_inplace = no_inplace}, &plan, NULL) == INSITU_OK) {
+            text_t printed = text_of(plan);
             expect_same(printed.data, name);
             text_release(&printed);
             plan_destroy(plan);
@@ -95,7 +95,7 @@ static int read_back_network(const char *source, const char *name) {
 
 static int read_back_file(const char *path) {
     int count = 0;
-    file_map *map;
+    file_map_t *map;
     assert_int_equal(file_map_open(path, &map, NULL), INSITU_OK);
     char *source = calloc(1, map->size + 1);
     assert_non_null(source);
@@ -170,7 +170,7 @@ static void what_is_wrong_is_named(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         insitu_diag diag = {.struct_size = sizeof(diag)};
-        plan *plan;
+        plan_t *plan;
         assert_int_equal(plan_parse(cases[i].source, &plan, &diag), INSITU_FORMAT);
         assert_null(plan);
         if (!strstr(diag.message, cases[i].words))
@@ -181,7 +181,7 @@ static void what_is_wrong_is_named(void **state) {
 /* Comments, blanks and empty lines don't matter. */
 static void a_plan_can_be_written_by_hand(void **state) {
     (void)state;
-    plan *plan;
+    plan_t *plan;
     assert_int_equal(plan_parse("# a plan\n\nplan:first_write 1\n"
                                 " input 0 \"x\":type f32[4],storage 0 # read\n"
                                 "output 0 \"y\": tensor, place @1 f32[4]\n"
@@ -199,10 +199,10 @@ static void a_plan_can_be_written_by_hand(void **state) {
 /* Any part of a text is a plan or is refused. */
 static void cut_texts_are_refused(void **state) {
     (void)state;
-    plan *made = make_deferred_check_plan();
-    text printed = text_of(made);
+    plan_t *made = make_deferred_check_plan();
+    text_t printed = text_of(made);
     for (size_t size = 0; size < printed.size; size++) {
-        plan *plan;
+        plan_t *plan;
         char *part = strndup(printed.data, size);
         if (plan_parse(part, &plan, NULL) == INSITU_OK) plan_destroy(plan);
         free(part);

@@ -58,7 +58,7 @@ static void memory_is_short(void **state) {
         insitu_print_options options = {.struct_size = sizeof(options), .json = json, .hashes = true, .values = json};
         insitu_status status = INSITU_NOMEM;
         for (uint64_t fail_at = 1; status != INSITU_OK; fail_at++) {
-            allocation_count count = {.fail_at = fail_at};
+            allocation_count_t count = {.fail_at = fail_at};
             insitu_diag diag;
             char *text;
             insitu_diag_init(&diag);

@@ -11,10 +11,10 @@
 
 typedef struct terminal {
     int master, slave, saved; /* saved: the stderr before */
-} terminal;
+} terminal_t;
 
-static terminal open_terminal(void) {
-    terminal t = {.master = posix_openpt(O_RDWR | O_NOCTTY), .saved = dup(STDERR_FILENO)};
+static terminal_t open_terminal(void) {
+    terminal_t t = {.master = posix_openpt(O_RDWR | O_NOCTTY), .saved = dup(STDERR_FILENO)};
     assert_true(t.master >= 0 && t.saved >= 0);
     assert_true(grantpt(t.master) == 0 && unlockpt(t.master) == 0);
     t.slave = open(ptsname(t.master), O_RDWR | O_NOCTTY);
@@ -24,7 +24,7 @@ static terminal open_terminal(void) {
 }
 
 /* What was written to it. */
-static void close_terminal(terminal *t, char *text, size_t size) {
+static void close_terminal(terminal_t *t, char *text, size_t size) {
     write_text("|", 1);
     dup2(t->saved, STDERR_FILENO);
     size_t used = 0;
@@ -49,7 +49,7 @@ static bool has_default_action(void) {
 static void a_terminal_shows_the_seconds(void **state) {
     (void)state;
     char text[1024];
-    terminal t = open_terminal();
+    terminal_t t = open_terminal();
     progress_begin("compiling", "some/where/model.pt2");
     for (int i = 0; i < 11; i++) raise(SIGALRM);
     progress_end();
@@ -64,7 +64,7 @@ static void a_terminal_shows_the_seconds(void **state) {
 static void short_work_shows_nothing(void **state) {
     (void)state;
     char text[1024];
-    terminal t = open_terminal();
+    terminal_t t = open_terminal();
     progress_begin("compiling", "model.pt2");
     assert_false(has_default_action());
     progress_end();

@@ -12,7 +12,7 @@ typedef struct numbers {
     float at[ELEMENTS];
     int64_t sizes[MAX_RANK];
     size_t count;
-} numbers;
+} numbers_t;
 
 /* A network compiled in one way, and what lies in its inputs, outputs and states. */
 typedef struct subject {
@@ -22,28 +22,28 @@ typedef struct subject {
     insitu_state *state;
     insitu_diag diag;
     uint64_t seed;
-    numbers inputs[MOST], outputs[MOST];
+    numbers_t inputs[MOST], outputs[MOST];
     const void *addresses[MOST]; /* of the outputs */
-} subject;
+} subject_t;
 
-static void must(const subject *s, insitu_status status) {
+static void must(const subject_t *s, insitu_status status) {
     if (status != INSITU_OK)
         fail_msg("seed %llu: %s: %s", (unsigned long long)s->seed, insitu_status_name(status), s->diag.message);
 }
 
-static insitu_value_info info_of(subject *s, int32_t index, bool is_output) {
+static insitu_value_info info_of(subject_t *s, int32_t index, bool is_output) {
     insitu_value_info info = {.struct_size = sizeof(info)};
     must(s, is_output ? insitu_engine_output(s->engine, index, &info, &s->diag)
                       : insitu_engine_input(s->engine, index, &info, &s->diag));
     return info;
 }
 
-static void parse_random(subject *s, uint64_t seed, bool is_crossed) {
-    text printed;
+static void parse_random(subject_t *s, uint64_t seed, bool is_crossed) {
+    text_t printed;
     memset(s, 0, sizeof(*s));
     insitu_diag_init(&s->diag);
     s->seed = seed;
-    network *made = is_crossed ? random_crossed_network(seed) : random_network(seed);
+    network_t *made = is_crossed ? random_crossed_network(seed) : random_network(seed);
     text_init(&printed);
     assert_int_equal(network_print(made, &printed, &s->diag), INSITU_OK);
     must(s, insitu_network_parse(printed.data, &s->network, &s->diag));
@@ -51,7 +51,7 @@ static void parse_random(subject *s, uint64_t seed, bool is_crossed) {
     network_destroy(made);
 }
 
-static void compile(subject *s, insitu_state_owner owner, const insitu_mutated_input *mutated, int32_t count) {
+static void compile(subject_t *s, insitu_state_owner owner, const insitu_mutated_input *mutated, int32_t count) {
     insitu_compile_options options;
     insitu_compile_options_init(&options);
     options.state = owner;
@@ -63,7 +63,7 @@ static void compile(subject *s, insitu_state_owner owner, const insitu_mutated_i
     assert_true(insitu_engine_input_count(s->engine) <= MOST && insitu_engine_output_count(s->engine) <= MOST);
 }
 
-static void drop_engine(subject *s) {
+static void drop_engine(subject_t *s) {
     insitu_context_destroy(s->context);
     insitu_state_destroy(s->state);
     insitu_engine_destroy(s->engine);
@@ -72,16 +72,16 @@ static void drop_engine(subject *s) {
     s->engine = NULL;
 }
 
-static void close_subject(subject *s) {
+static void close_subject(subject_t *s) {
     drop_engine(s);
     insitu_network_destroy(s->network);
     insitu_diag_release(&s->diag);
 }
 
 /* Dense memory for an input; its numbers stay unless it is one of the first `fresh`. */
-static void bind_input(subject *s, int32_t index, int32_t fresh, int call) {
+static void bind_input(subject_t *s, int32_t index, int32_t fresh, int call) {
     insitu_value_info info = info_of(s, index, false);
-    numbers *input = &s->inputs[index];
+    numbers_t *input = &s->inputs[index];
     input->count = 1;
     for (int32_t i = 0; i < info.ndim; i++) input->count *= (size_t)info.sizes[i];
     assert_true(input->count <= ELEMENTS);
@@ -96,7 +96,7 @@ static void bind_input(subject *s, int32_t index, int32_t fresh, int call) {
     must(s, insitu_context_set_input(s->context, index, &tensor, &s->diag));
 }
 
-static void gather(const insitu_tensor *tensor, numbers *out) {
+static void gather(const insitu_tensor *tensor, numbers_t *out) {
     int64_t at[MAX_RANK] = {0};
     out->count = 0;
     for (int32_t i = 0; i < tensor->ndim; i++)
@@ -112,7 +112,7 @@ static void gather(const insitu_tensor *tensor, numbers *out) {
     }
 }
 
-static void call(subject *s, int32_t fresh, int number) {
+static void call(subject_t *s, int32_t fresh, int number) {
     for (int32_t i = 0; i < insitu_engine_input_count(s->engine); i++) bind_input(s, i, fresh, number);
     must(s, insitu_context_run(s->context, s->state, NULL, &s->diag));
     for (int32_t i = 0; i < insitu_engine_output_count(s->engine); i++) {
@@ -123,12 +123,12 @@ static void call(subject *s, int32_t fresh, int number) {
     }
 }
 
-static void expect_same(const subject *s, const char *what, int32_t index, const numbers *a, const numbers *b) {
+static void expect_same(const subject_t *s, const char *what, int32_t index, const numbers_t *a, const numbers_t *b) {
     if (a->count == b->count && memcmp(a->at, b->at, a->count * sizeof(float)) == 0) return;
     fail_msg("seed %llu: %s %d differs", (unsigned long long)s->seed, what, (int)index);
 }
 
-static void expect_same_call(const subject *a, const subject *b, int32_t input_count) {
+static void expect_same_call(const subject_t *a, const subject_t *b, int32_t input_count) {
     for (int32_t i = 0; i < insitu_engine_output_count(a->engine); i++)
         expect_same(a, "output", i, &a->outputs[i], &b->outputs[i]);
     for (int32_t i = 0; i < input_count; i++) expect_same(a, "input", i, &a->inputs[i], &b->inputs[i]);
@@ -136,11 +136,11 @@ static void expect_same_call(const subject *a, const subject *b, int32_t input_c
 
 /* ---- owners ---- */
 
-static void expect_states_in_inputs(subject *owned, const subject *lent) {
+static void expect_states_in_inputs(subject_t *owned, const subject_t *lent) {
     for (int32_t i = 0; i < insitu_state_count(owned->state); i++) {
         char name[128];
         insitu_tensor tensor;
-        numbers kept;
+        numbers_t kept;
         insitu_value_info info = {.struct_size = sizeof(info)};
         must(owned, insitu_engine_state(owned->engine, i, &info, &owned->diag));
         snprintf(name, sizeof(name), "buf_%s", info.name);
@@ -153,8 +153,8 @@ static void expect_states_in_inputs(subject *owned, const subject *lent) {
 }
 
 static void compare_owners(uint64_t seed, bool is_crossed) {
-    static subject owned, lent, frozen; /* large */
-    subject *const all[] = {&owned, &lent, &frozen};
+    static subject_t owned, lent, frozen; /* large */
+    subject_t *const all[] = {&owned, &lent, &frozen};
     for (int i = 0; i < 3; i++) {
         parse_random(all[i], seed, is_crossed);
         compile(all[i], (insitu_state_owner)i, NULL, 0);
@@ -178,7 +178,7 @@ static void compare_owners(uint64_t seed, bool is_crossed) {
 
 static void owners_compute_the_same(void **state) {
     (void)state;
-    time_box box = time_box_begin();
+    time_box_t box = time_box_begin();
     for (uint64_t seed = 1; seed <= SEEDS && has_time(&box, SEEDS); seed++) {
         compare_owners(seed, false);
         compare_owners(seed, true);
@@ -188,7 +188,7 @@ static void owners_compute_the_same(void **state) {
 /* ---- outputs that are inputs ---- */
 
 /* One row for each input that is written and not returned, whose new value becomes an output. */
-static int32_t name_all(subject *s, insitu_mutated_input *rows, char names[][32]) {
+static int32_t name_all(subject_t *s, insitu_mutated_input *rows, char names[][32]) {
     int32_t count = 0;
     for (int32_t i = 0; i < insitu_engine_alias_count(s->engine); i++) {
         insitu_alias alias = {.struct_size = sizeof(alias)};
@@ -202,7 +202,7 @@ static int32_t name_all(subject *s, insitu_mutated_input *rows, char names[][32]
 }
 
 static int check_named(uint64_t seed, bool is_crossed) {
-    static subject s; /* large */
+    static subject_t s; /* large */
     insitu_mutated_input rows[MOST];
     char names[MOST][32];
     parse_random(&s, seed, is_crossed);
@@ -227,7 +227,7 @@ static int check_named(uint64_t seed, bool is_crossed) {
 static void named_outputs_are_their_inputs(void **state) {
     (void)state;
     int named = 0;
-    time_box box = time_box_begin();
+    time_box_t box = time_box_begin();
     for (uint64_t seed = 1; seed <= SEEDS && has_time(&box, SEEDS); seed++)
         named += check_named(seed, false) + check_named(seed, true);
     assert_true(named > (int)box.done / 2);

@@ -14,48 +14,48 @@ enum { SEEDS = 100, VERBS = 60, STATES = 4, CONTEXTS = 2, MOST = 8, BYTES = 2048
 typedef union block { /* a tensor's dense elements */
     uint8_t bytes[BYTES];
     double alignment;
-} block;
+} block_t;
 
 typedef struct slot { /* a state, and what it must hold */
     insitu_state *state;
-    block values[MOST], saved[SNAPSHOTS][MOST];
+    block_t values[MOST], saved[SNAPSHOTS][MOST];
     int32_t snapshots;
-    block lent[MOST]; /* memory to bind */
+    block_t lent[MOST]; /* memory to bind */
     bool is_bound[MOST];
-} slot;
+} slot_t;
 
 typedef struct place { /* a context, and the caller's memory for it */
     insitu_context *context;
-    block inputs[MOST], expected_inputs[MOST], outputs[MOST], expected_outputs[MOST];
+    block_t inputs[MOST], expected_inputs[MOST], outputs[MOST], expected_outputs[MOST];
     bool is_bound[MOST]; /* of the outputs */
-} place;
+} place_t;
 
 typedef struct result { /* of a plain call */
     insitu_status status;
-    block outputs[MOST], inputs[MOST], values[MOST];
-} result;
+    block_t outputs[MOST], inputs[MOST], values[MOST];
+} result_t;
 
 typedef struct session {
     const char *name;
     insitu_engine *engine;
     int32_t input_count, output_count, state_count;
     insitu_value_info inputs[MOST], outputs[MOST], states[MOST];
-    block initial[MOST];
-    slot slots[STATES];
-    place places[CONTEXTS];
-    slot plain_slot;
-    place plain_place;
+    block_t initial[MOST];
+    slot_t slots[STATES];
+    place_t places[CONTEXTS];
+    slot_t plain_slot;
+    place_t plain_place;
     int calls, failed_calls;
     insitu_diag diag;
-} session;
+} session_t;
 
-static void must_at(session *s, insitu_status status, int line) {
+static void must_at(session_t *s, insitu_status status, int line) {
     if (status != INSITU_OK)
         fail_msg("%s, line %d: %s: %s", s->name, line, insitu_status_name(status), s->diag.message);
 }
 #define MUST(status) must_at(s, status, __LINE__)
 
-static void expect_at(const session *s, bool is_good, const char *what, int line) {
+static void expect_at(const session_t *s, bool is_good, const char *what, int line) {
     if (!is_good) fail_msg("%s, line %d: %s", s->name, line, what);
 }
 #define EXPECT(is_good, what) expect_at(s, is_good, what, __LINE__)
@@ -66,7 +66,7 @@ static size_t bytes_of(const insitu_value_info *info) {
     return bytes;
 }
 
-static insitu_tensor tensor_at(const insitu_value_info *info, block *memory) {
+static insitu_tensor tensor_at(const insitu_value_info *info, block_t *memory) {
     return (insitu_tensor){.data = memory->bytes,
                            .device = {INSITU_DEVICE_CPU, 0},
                            .ndim = info->ndim,
@@ -75,7 +75,7 @@ static insitu_tensor tensor_at(const insitu_value_info *info, block *memory) {
 }
 
 /* Small numbers; integers are positions that often lie outside. */
-static void fill(const insitu_value_info *info, block *memory) {
+static void fill(const insitu_value_info *info, block_t *memory) {
     size_t count = bytes_of(info) / (info->dtype.bits / 8);
     for (size_t i = 0; i < count; i++) {
         float number = (float)random_below(9) - 4;
@@ -85,9 +85,9 @@ static void fill(const insitu_value_info *info, block *memory) {
     }
 }
 
-static void gather(const insitu_tensor *tensor, block *out) {
+static void gather(const insitu_tensor *tensor, block_t *out) {
     int64_t dense[MAX_RANK];
-    dtype type;
+    dtype_t type;
     assert_true(dtype_from_public(tensor->dtype, &type));
     dense_strides((uint32_t)tensor->ndim, tensor->shape, dense);
     strided_copy(type, (uint32_t)tensor->ndim, tensor->shape, out->bytes, dense,
@@ -96,17 +96,17 @@ static void gather(const insitu_tensor *tensor, block *out) {
 
 /* ---- opening ---- */
 
-static void read_values(session *s, const insitu_state *state, block *values) {
+static void read_values(session_t *s, const insitu_state *state, block_t *values) {
     for (int32_t i = 0; i < s->state_count; i++)
         MUST(insitu_state_read(state, s->states[i].name, values[i].bytes, bytes_of(&s->states[i]), &s->diag));
 }
 
-static void open_slot(session *s, slot *slot) {
+static void open_slot(session_t *s, slot_t *slot) {
     MUST(insitu_state_create(s->engine, &slot->state, &s->diag));
     memcpy(slot->values, s->initial, sizeof(slot->values));
 }
 
-static void open_place(session *s, place *place) {
+static void open_place(session_t *s, place_t *place) {
     MUST(insitu_context_create(s->engine, &place->context, &s->diag));
     for (int32_t i = 0; i < s->input_count; i++) {
         const insitu_tensor tensor = tensor_at(&s->inputs[i], &place->inputs[i]);
@@ -116,7 +116,7 @@ static void open_place(session *s, place *place) {
     }
 }
 
-static void describe(session *s) {
+static void describe(session_t *s) {
     s->input_count = insitu_engine_input_count(s->engine);
     s->output_count = insitu_engine_output_count(s->engine);
     s->state_count = insitu_engine_state_count(s->engine);
@@ -129,7 +129,7 @@ static void describe(session *s) {
 }
 
 /* Some engines are saved and loaded. */
-static void open_session(session *s, const char *name, const char *text, bool is_loaded) {
+static void open_session(session_t *s, const char *name, const char *text, bool is_loaded) {
     insitu_network *network;
     memset(s, 0, sizeof(*s));
     s->name = name;
@@ -153,7 +153,7 @@ static void open_session(session *s, const char *name, const char *text, bool is
     for (int i = 0; i < CONTEXTS; i++) open_place(s, &s->places[i]);
 }
 
-static void close_session(session *s) {
+static void close_session(session_t *s) {
     for (int i = 0; i < STATES; i++) insitu_state_destroy(s->slots[i].state);
     for (int i = 0; i < CONTEXTS; i++) insitu_context_destroy(s->places[i].context);
     insitu_state_destroy(s->plain_slot.state);
@@ -164,10 +164,10 @@ static void close_session(session *s) {
 
 /* ---- the model ---- */
 
-static void check(session *s) {
-    static block values[MOST];
+static void check(session_t *s) {
+    static block_t values[MOST];
     for (int i = 0; i < STATES; i++) {
-        const slot *slot = &s->slots[i];
+        const slot_t *slot = &s->slots[i];
         read_values(s, slot->state, values);
         for (int32_t k = 0; k < s->state_count; k++) {
             size_t bytes = bytes_of(&s->states[k]);
@@ -177,13 +177,13 @@ static void check(session *s) {
         }
     }
     for (int i = 0; i < CONTEXTS; i++) {
-        const place *place = &s->places[i];
+        const place_t *place = &s->places[i];
         EXPECT(memcmp(place->inputs, place->expected_inputs, sizeof(place->inputs)) == 0, "memory of inputs");
         EXPECT(memcmp(place->outputs, place->expected_outputs, sizeof(place->outputs)) == 0, "memory of outputs");
     }
 }
 
-static void call_plainly(session *s, const slot *slot, const place *place, result *out) {
+static void call_plainly(session_t *s, const slot_t *slot, const place_t *place, result_t *out) {
     for (int32_t i = 0; i < s->state_count; i++)
         MUST(insitu_state_write(s->plain_slot.state, s->states[i].name, slot->values[i].bytes, bytes_of(&s->states[i]),
                                 &s->diag));
@@ -200,8 +200,8 @@ static void call_plainly(session *s, const slot *slot, const place *place, resul
 
 /* ---- verbs ---- */
 
-static void run(session *s, slot *slot, place *place) {
-    static result expected;
+static void run(session_t *s, slot_t *slot, place_t *place) {
+    static result_t expected;
     call_plainly(s, slot, place, &expected);
     insitu_status status = insitu_context_run(place->context, slot->state, NULL, &s->diag);
     EXPECT(status == expected.status, "another status than a plain call's");
@@ -211,7 +211,7 @@ static void run(session *s, slot *slot, place *place) {
     memcpy(place->expected_inputs, expected.inputs, sizeof(place->expected_inputs));
     for (int32_t i = 0; i < s->output_count; i++) {
         insitu_tensor tensor;
-        block got;
+        block_t got;
         size_t bytes = bytes_of(&s->outputs[i]);
         if (status != INSITU_OK) {
             place->expected_outputs[i] = place->outputs[i]; /* may hold anything now */
@@ -225,14 +225,14 @@ static void run(session *s, slot *slot, place *place) {
     }
 }
 
-static void new_inputs(session *s, place *place) {
+static void new_inputs(session_t *s, place_t *place) {
     for (int32_t i = 0; i < s->input_count; i++) {
         fill(&s->inputs[i], &place->inputs[i]);
         place->expected_inputs[i] = place->inputs[i];
     }
 }
 
-static void bind_output(session *s, place *place) {
+static void bind_output(session_t *s, place_t *place) {
     if (s->output_count == 0) return;
     int32_t i = (int32_t)random_below((uint32_t)s->output_count);
     const insitu_tensor tensor = tensor_at(&s->outputs[i], &place->outputs[i]);
@@ -240,7 +240,7 @@ static void bind_output(session *s, place *place) {
     MUST(insitu_context_set_output(place->context, i, place->is_bound[i] ? &tensor : NULL, &s->diag));
 }
 
-static void fork_over(session *s, const slot *from, slot *to) {
+static void fork_over(session_t *s, const slot_t *from, slot_t *to) {
     if (from == to) return;
     insitu_state_destroy(to->state);
     MUST(insitu_state_fork(from->state, NULL, &to->state, &s->diag));
@@ -249,7 +249,7 @@ static void fork_over(session *s, const slot *from, slot *to) {
     to->snapshots = 0;
 }
 
-static void snapshot(session *s, slot *slot) {
+static void snapshot(session_t *s, slot_t *slot) {
     int32_t number;
     if (slot->snapshots == SNAPSHOTS) return;
     MUST(insitu_state_snapshot(slot->state, NULL, &number, &s->diag));
@@ -257,7 +257,7 @@ static void snapshot(session *s, slot *slot) {
     memcpy(slot->saved[slot->snapshots++], slot->values, sizeof(slot->values));
 }
 
-static void close_snapshot(session *s, slot *slot, bool is_restored) {
+static void close_snapshot(session_t *s, slot_t *slot, bool is_restored) {
     int32_t number = (int32_t)random_below((uint32_t)slot->snapshots + 2) - 1;
     bool is_open = number >= 0 && number < slot->snapshots;
     insitu_status status = is_restored ? insitu_state_restore(slot->state, number, NULL, &s->diag)
@@ -268,7 +268,7 @@ static void close_snapshot(session *s, slot *slot, bool is_restored) {
     if (is_restored) memcpy(slot->values, slot->saved[number], sizeof(slot->values));
 }
 
-static void save_and_load(session *s, const slot *from, slot *to) {
+static void save_and_load(session_t *s, const slot_t *from, slot_t *to) {
     char path[64];
     snprintf(path, sizeof(path), "/tmp/insitu_verbs_%ld", (long)getpid());
     MUST(insitu_state_save(from->state, path, &s->diag));
@@ -280,8 +280,8 @@ static void save_and_load(session *s, const slot *from, slot *to) {
     unlink(path);
 }
 
-static void write_one(session *s, slot *slot, int32_t i) {
-    block given = slot->values[i];
+static void write_one(session_t *s, slot_t *slot, int32_t i) {
+    block_t given = slot->values[i];
     size_t bytes = bytes_of(&s->states[i]);
     fill(&s->states[i], &given);
     if (random_below(3) == 0) {
@@ -294,12 +294,12 @@ static void write_one(session *s, slot *slot, int32_t i) {
     slot->values[i] = given;
 }
 
-static void bind_state(session *s, slot *slot, int32_t i) {
+static void bind_state(session_t *s, slot_t *slot, int32_t i) {
     const insitu_tensor tensor = tensor_at(&s->states[i], &slot->lent[i]);
     bool is_kept = random_below(2) == 0, is_refused = slot->snapshots > 0;
     if (slot->is_bound[i] || bytes_of(&s->states[i]) == 0) return;
     fill(&s->states[i], &slot->lent[i]);
-    block given = slot->lent[i];
+    block_t given = slot->lent[i];
     insitu_status status =
         insitu_state_bind(slot->state, s->states[i].name, &tensor,
                           is_kept ? INSITU_CONTENTS_OF_STATE : INSITU_CONTENTS_OF_MEMORY, NULL, &s->diag);
@@ -309,16 +309,16 @@ static void bind_state(session *s, slot *slot, int32_t i) {
     if (!is_kept) slot->values[i] = given;
 }
 
-static void unbind_state(session *s, slot *slot, int32_t i) {
+static void unbind_state(session_t *s, slot_t *slot, int32_t i) {
     bool is_refused = slot->snapshots > 0 && slot->is_bound[i];
     insitu_status status = insitu_state_unbind(slot->state, s->states[i].name, NULL, &s->diag);
     EXPECT(status == (is_refused ? INSITU_ARG : INSITU_OK), "the unbinding of a state");
     if (!is_refused) slot->is_bound[i] = false;
 }
 
-static void do_one(session *s) {
-    slot *slot = &s->slots[random_below(STATES)], *other = &s->slots[random_below(STATES)];
-    place *place = &s->places[random_below(CONTEXTS)];
+static void do_one(session_t *s) {
+    slot_t *slot = &s->slots[random_below(STATES)], *other = &s->slots[random_below(STATES)];
+    place_t *place = &s->places[random_below(CONTEXTS)];
     int32_t i = (int32_t)random_below((uint32_t)s->state_count);
     switch (random_below(16)) {
     case 0: new_inputs(s, place); break;
@@ -389,7 +389,7 @@ static const char *const failing[] = {
     "next \"cache\" = %new\n",
 };
 
-static void play(session *s, const char *name, const char *text, uint64_t seed) {
+static void play(session_t *s, const char *name, const char *text, uint64_t seed) {
     open_session(s, name, text, seed % 4 == 1);
     random_seed(seed);
     for (int verb = 0; verb < VERBS; verb++) do_one(s);
@@ -398,12 +398,12 @@ static void play(session *s, const char *name, const char *text, uint64_t seed) 
 
 static void verbs_on_random_networks(void **state) {
     (void)state;
-    static session s; /* large */
-    time_box box = time_box_begin();
+    static session_t s; /* large */
+    time_box_t box = time_box_begin();
     for (uint64_t seed = 1; seed <= SEEDS && has_time(&box, SEEDS); seed++) {
-        text printed;
+        text_t printed;
         char name[32];
-        network *made = seed % 3 ? random_network(seed) : random_crossed_network(seed);
+        network_t *made = seed % 3 ? random_network(seed) : random_crossed_network(seed);
         text_init(&printed);
         assert_int_equal(network_print(made, &printed, NULL), INSITU_OK);
         network_destroy(made);
@@ -415,10 +415,10 @@ static void verbs_on_random_networks(void **state) {
 
 static void verbs_between_calls_that_fail(void **state) {
     (void)state;
-    static session s; /* large */
+    static session_t s; /* large */
     for (size_t i = 0; i < COUNT_OF(failing); i++) {
         int calls = 0, failed_calls = 0;
-        time_box box = time_box_begin();
+        time_box_t box = time_box_begin();
         for (uint64_t seed = 1; seed <= SEEDS / 4 && has_time(&box, SEEDS / 4); seed++) {
             char name[32];
             snprintf(name, sizeof(name), "network %d, seed %d", (int)i, (int)seed);

@@ -33,19 +33,19 @@ enum { NAME_SIZE = 64, MOST_NAMES = 1000 };
 
 static void check_round_trip(uint32_t *random, uint32_t count) {
     static char spaces[3 * MOST_NAMES][NAME_SIZE];
-    static record_alias aliases[MOST_NAMES];
+    static record_alias_t aliases[MOST_NAMES];
     static const char *names[MOST_NAMES];
-    arena arena;
-    text joined;
+    arena_t arena;
+    text_t joined;
     for (uint32_t i = 0; i < 3 * count; i++) random_name(random, spaces[i], NAME_SIZE);
     for (uint32_t i = 0; i < count; i++) {
         names[i] = spaces[i];
-        aliases[i] = (record_alias){spaces[3 * i], spaces[3 * i + 1], spaces[3 * i + 2]};
+        aliases[i] = (record_alias_t){spaces[3 * i], spaces[3 * i + 1], spaces[3 * i + 2]};
     }
     arena_init(&arena);
     text_init(&joined);
     record_join_aliases(aliases, count, &joined);
-    record_alias *read;
+    record_alias_t *read;
     uint32_t read_count;
     assert_int_equal(record_split_aliases(joined.data, &arena, &read, &read_count, NULL), INSITU_OK);
     assert_int_equal(read_count, count);
@@ -80,11 +80,11 @@ static void damaged_lists_are_refused(void **state) {
                                       "a@b@c%",    "%a@b@c",   "a@b@c%%", "a\\@b@c", "a@b@c\\", "a\\x@b@c",
                                       "a\\eb@b@c", "x\\e@b@c", "a@b%c@d", "%"};
     static const char *const bad_names[] = {"%", "a%", "%a", "a%%b", "a@b", "a\\", "\\x", "\\ea", "a\\e"};
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
     uint32_t count;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        record_alias *aliases;
+        record_alias_t *aliases;
         insitu_diag diag = {.struct_size = sizeof(diag)};
         if (record_split_aliases(bad[i], &arena, &aliases, &count, &diag) != INSITU_FORMAT || !diag.message[0])
             fail_msg("'%s' was read", bad[i]);
@@ -100,10 +100,10 @@ static void damaged_lists_are_refused(void **state) {
 /* A byte that is another one makes another map of as many aliases, or none: never a smaller one. */
 static void no_changed_byte_loses_an_alias(void **state) {
     (void)state;
-    static const record_alias aliases[] = {
+    static const record_alias_t aliases[] = {
         {"a@b", "x%y", "user"}, {"", "\\", "kv_cache_update"}, {"mutated.keys", "keys", "kv_cache_update"}};
-    text joined;
-    arena arena;
+    text_t joined;
+    arena_t arena;
     uint32_t refused = 0;
     text_init(&joined);
     arena_init(&arena);
@@ -111,7 +111,7 @@ static void no_changed_byte_loses_an_alias(void **state) {
     for (size_t at = 0; at < joined.size; at++)
         for (int byte = 1; byte < 256; byte++) {
             char kept = joined.data[at];
-            record_alias *read;
+            record_alias_t *read;
             uint32_t count;
             joined.data[at] = (char)byte;
             insitu_status status = record_split_aliases(joined.data, &arena, &read, &count, NULL);
@@ -129,8 +129,8 @@ static void no_changed_byte_loses_an_alias(void **state) {
 /* ---- versions ---- */
 
 static void parses_as(const char *json, insitu_status expected, const char *words) {
-    arena arena;
-    record record;
+    arena_t arena;
+    record_t record;
     insitu_diag diag = {.struct_size = sizeof(diag)};
     arena_init(&arena);
     insitu_status status = record_parse(json, &arena, &record, &diag);
@@ -169,15 +169,15 @@ static void remember(void *user, int level, const char *text) {
 
 typedef struct fixture {
     insitu_engine *engine;
-    arena arena;
-    record record;
+    arena_t arena;
+    record_t record;
     char warning[512];
     insitu_diag diag;
-} fixture;
+} fixture_t;
 
 /* The small plan: input "bias" is written and is output.2; its cache's kind is made to differ. */
-static void open_fixture(fixture *f) {
-    *f = (fixture){0};
+static void open_fixture(fixture_t *f) {
+    *f = (fixture_t){0};
     insitu_diag_init(&f->diag);
     arena_init(&f->arena);
     assert_int_equal(engine_create(make_small_plan(), device_cpu(), NULL, 0, &f->engine, &f->diag), INSITU_OK);
@@ -185,7 +185,7 @@ static void open_fixture(fixture *f) {
     insitu_log_set(remember, f->warning);
 }
 
-static void close_fixture(fixture *f) {
+static void close_fixture(fixture_t *f) {
     insitu_log_set(NULL, NULL);
     insitu_engine_destroy(f->engine);
     arena_release(&f->arena);
@@ -193,8 +193,8 @@ static void close_fixture(fixture *f) {
 }
 
 /* The record with one field changed is refused for a reason; or it is taken, with a warning or without (""). */
-static void checks_as(record_field field, const char *value, insitu_status expected, const char *words) {
-    fixture f;
+static void checks_as(record_field_t field, const char *value, insitu_status expected, const char *words) {
+    fixture_t f;
     open_fixture(&f);
     f.record.fields[field] = value;
     insitu_status status = record_check(&f.record, f.engine, &f.diag);
@@ -207,7 +207,7 @@ static void checks_as(record_field field, const char *value, insitu_status expec
 
 static void the_engine_has_its_own_record(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f);
     static const char *const expected[RECORD_LENGTH] = {"10",
                                                         "",
@@ -281,10 +281,10 @@ static void other_places_are_refused(void **state) {
 
 static void no_allocation_fails_unseen(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_fixture(&f);
     for (uint64_t n = 1;; n++) {
-        allocation_count allocations = {.fail_at = n};
+        allocation_count_t allocations = {.fail_at = n};
         count_allocations(&allocations);
         insitu_status status = record_check(&f.record, f.engine, &f.diag);
         memory_set_hooks(NULL);

@@ -14,7 +14,7 @@ enum { WIDTH = 4, STATES = 3, MAX_VALUES_HERE = 32, MAX_OPERANDS = 6, MAX_NODES_
 
 typedef struct vector {
     float at[WIDTH];
-} vector;
+} vector_t;
 
 typedef enum verb {
     VERB_ADD,
@@ -26,34 +26,34 @@ typedef enum verb {
     VERB_COND,
     VERB_LOOP,
     VERB_COUNT
-} verb;
-typedef struct block block;
+} verb_t;
+typedef struct block block_t;
 typedef struct node {
-    verb verb;
+    verb_t verb;
     uint32_t operands[MAX_OPERANDS], operand_count;
     uint32_t result, result_count; /* values */
     int32_t number;                /* rounds, or what the first element is compared with */
-    block *regions[2];
-} node;
+    block_t *regions[2];
+} node_t;
 struct block { /* values: the inputs, then the results of the nodes */
     uint32_t input_count, value_count, node_count, output_count;
-    node nodes[MAX_NODES_HERE];
+    node_t nodes[MAX_NODES_HERE];
     uint32_t outputs[MAX_OPERANDS];
 };
 
 /* ---- making one ---- */
 
-static uint32_t any_value(const block *block) {
+static uint32_t any_value(const block_t *block) {
     /* late ones are likelier */
     uint32_t a = random_below(block->value_count), b = random_below(block->value_count);
     return a > b ? a : b;
 }
 
-static block *make_block(uint32_t inputs, uint32_t outputs, uint32_t depth);
+static block_t *make_block(uint32_t inputs, uint32_t outputs, uint32_t depth);
 
-static void add_node(block *block, uint32_t depth) {
-    node *added = &block->nodes[block->node_count++];
-    *added = (node){.verb = (verb)random_below(depth ? VERB_COUNT : VERB_COND), .result_count = 1};
+static void add_node(block_t *block, uint32_t depth) {
+    node_t *added = &block->nodes[block->node_count++];
+    *added = (node_t){.verb = (verb_t)random_below(depth ? VERB_COUNT : VERB_COND), .result_count = 1};
     added->operand_count = added->verb < VERB_NEGATE || added->verb == VERB_PART || added->verb == VERB_ROW ? 2 : 1;
     if (added->verb >= VERB_COND) added->operand_count = 1 + random_below(MAX_OPERANDS - 1);
     for (uint32_t i = 0; i < added->operand_count; i++) added->operands[i] = any_value(block);
@@ -71,8 +71,8 @@ static void add_node(block *block, uint32_t depth) {
     block->value_count += added->result_count;
 }
 
-static block *make_block(uint32_t inputs, uint32_t outputs, uint32_t depth) {
-    block *made = calloc(1, sizeof(*made));
+static block_t *make_block(uint32_t inputs, uint32_t outputs, uint32_t depth) {
+    block_t *made = calloc(1, sizeof(*made));
     assert_non_null(made);
     made->input_count = made->value_count = inputs;
     uint32_t nodes = random_below(4) + (depth > 0);
@@ -82,7 +82,7 @@ static block *make_block(uint32_t inputs, uint32_t outputs, uint32_t depth) {
     return made;
 }
 
-static void free_block(block *block) {
+static void free_block(block_t *block) {
     if (!block) return;
     for (uint32_t i = 0; i < block->node_count; i++)
         for (int r = 0; r < 2; r++) free_block(block->nodes[i].regions[r]);
@@ -95,10 +95,10 @@ static bool has_failed; /* a position was none */
 static uint32_t failures;
 
 /* What the outputs need: other layers are removed, with their checks. */
-static void find_live(const block *block, bool *live) {
+static void find_live(const block_t *block, bool *live) {
     for (uint32_t i = 0; i < block->output_count; i++) live[block->outputs[i]] = true;
     for (uint32_t n = block->node_count; n-- > 0;) {
-        const node *node = &block->nodes[n];
+        const node_t *node = &block->nodes[n];
         bool is_live = false;
         for (uint32_t i = 0; i < node->result_count; i++) is_live |= live[node->result + i];
         for (uint32_t i = 0; i < node->operand_count && is_live; i++) live[node->operands[i]] = true;
@@ -107,7 +107,7 @@ static void find_live(const block *block, bool *live) {
 }
 
 /* Row (b[0] mod 5), which is none if it is 4, becomes b's last element. */
-static void evaluate_row(const vector *a, const vector *b, vector *result) {
+static void evaluate_row(const vector_t *a, const vector_t *b, vector_t *result) {
     int position = (int)b->at[0] % 5;
     if (position < 0) position += 5;
     *result = *a;
@@ -117,17 +117,17 @@ static void evaluate_row(const vector *a, const vector *b, vector *result) {
         has_failed = true;
 }
 
-static void evaluate(const block *block, const vector *inputs, vector *outputs) {
-    vector values[MAX_VALUES_HERE];
+static void evaluate(const block_t *block, const vector_t *inputs, vector_t *outputs) {
+    vector_t values[MAX_VALUES_HERE];
     bool live[MAX_VALUES_HERE] = {false};
     find_live(block, live);
     memcpy(values, inputs, block->input_count * sizeof(*values));
     for (uint32_t n = 0; n < block->node_count; n++) {
-        const node *node = &block->nodes[n];
-        vector operands[MAX_OPERANDS], *result = &values[node->result];
+        const node_t *node = &block->nodes[n];
+        vector_t operands[MAX_OPERANDS], *result = &values[node->result];
         if (!live[node->result]) continue;
         for (uint32_t i = 0; i < node->operand_count; i++) operands[i] = values[node->operands[i]];
-        const vector *a = &operands[0], *b = &operands[1];
+        const vector_t *a = &operands[0], *b = &operands[1];
         for (int i = 0; i < WIDTH; i++) {
             if (node->verb == VERB_ADD) result->at[i] = a->at[i] + b->at[i];
             if (node->verb == VERB_MAX) result->at[i] = a->at[i] > b->at[i] ? a->at[i] : b->at[i];
@@ -139,7 +139,7 @@ static void evaluate(const block *block, const vector *inputs, vector *outputs) 
         if (node->verb == VERB_COND) evaluate(node->regions[a->at[0] > (float)node->number ? 0 : 1], operands, result);
         if (node->verb != VERB_LOOP) continue;
         for (int32_t round = 0; round < node->number; round++) {
-            vector next[MAX_OPERANDS];
+            vector_t next[MAX_OPERANDS];
             evaluate(node->regions[0], operands, next);
             memcpy(operands, next, node->result_count * sizeof(*next));
         }
@@ -150,14 +150,14 @@ static void evaluate(const block *block, const vector *inputs, vector *outputs) 
 
 /* ---- as text ---- */
 
-static void print_block(const block *block, text *out);
+static void print_block(const block_t *block, text_t *out);
 
-static void print_operands(const node *node, text *out) {
+static void print_operands(const node_t *node, text_t *out) {
     for (uint32_t i = 0; i < node->operand_count; i++) text_printf(out, "%s%%v%u", i ? ", " : "", node->operands[i]);
 }
 
 /* A region that counts: "i < rounds", or one round and "i + 1". The counter is its first input. */
-static void print_counting(const node *node, bool is_body, text *out) {
+static void print_counting(const node_t *node, bool is_body, text_t *out) {
     text_printf(out, "region {\ninput \"i\" = %%i: i64[]\n");
     for (uint32_t i = 0; i < node->operand_count; i++) text_printf(out, "input \"v%u\" = %%v%u: f32[4]\n", i, i);
     if (is_body) {
@@ -171,13 +171,13 @@ static void print_counting(const node *node, bool is_body, text *out) {
     text_printf(out, "}\n");
 }
 
-static void print_results(const node *node, text *out) {
+static void print_results(const node_t *node, text_t *out) {
     for (uint32_t i = 0; i < node->result_count; i++)
         text_printf(out, "%s%%v%u: f32[4]", i ? ", " : "", node->result + i);
     text_printf(out, " = ");
 }
 
-static void print_control(const node *node, uint32_t region, text *out) {
+static void print_control(const node_t *node, uint32_t region, text_t *out) {
     const uint32_t r = node->result;
     if (node->verb == VERB_LOOP) {
         print_counting(node, false, out);
@@ -204,7 +204,7 @@ static void print_control(const node *node, uint32_t region, text *out) {
     text_printf(out, ") {regions=[%u,%u]}\n", region, region + 1);
 }
 
-static void print_row(const node *node, text *out) {
+static void print_row(const node_t *node, text_t *out) {
     const uint32_t r = node->result, b = node->operands[1];
     text_printf(out, "%%first%u: f32[1] = slice(%%v%u) {dim=0, end=1, start=0, step=1}\n", r, b);
     text_printf(out, "%%last%u: f32[1] = slice(%%v%u) {dim=0, end=4, start=3, step=1}\n", r, b);
@@ -215,10 +215,10 @@ static void print_row(const node *node, text *out) {
                 node->operands[0], r, r);
 }
 
-static void print_block(const block *block, text *out) {
+static void print_block(const block_t *block, text_t *out) {
     uint32_t regions = 0;
     for (uint32_t n = 0; n < block->node_count; n++) {
-        const node *node = &block->nodes[n];
+        const node_t *node = &block->nodes[n];
         if (node->verb >= VERB_COND) {
             print_control(node, regions, out);
             regions += 2;
@@ -248,7 +248,7 @@ static void print_block(const block *block, text *out) {
 }
 
 /* Inputs of the block: the states, then one input of the caller's. Outputs: their new values, then a result. */
-static void print_program(const block *block, text *out) {
+static void print_program(const block_t *block, text_t *out) {
     text_printf(out, "network\ninput \"x\" = %%v%d: f32[4]\n", STATES);
     for (int i = 0; i < STATES; i++) text_printf(out, "state \"s%d\" = %%v%d: f32[4] of zeros\n", i, i);
     print_block(block, out);
@@ -263,15 +263,15 @@ typedef struct bench {
     const char *text;
     bool no_inplace;
     insitu_diag diag;
-} bench;
+} bench_t;
 
-static void must(bench *b, insitu_status status) {
+static void must(bench_t *b, insitu_status status) {
     if (status == INSITU_OK) return;
     fail_msg("seed %llu%s: %s\n%s", (unsigned long long)b->seed, b->no_inplace ? " without in-place" : "",
              b->diag.message, b->text);
 }
 
-static void check(bench *b, const char *what, int call, const void *found, const vector *expected) {
+static void check(bench_t *b, const char *what, int call, const void *found, const vector_t *expected) {
     const float *values = found;
     for (int i = 0; i < WIDTH; i++)
         if (values[i] != expected->at[i])
@@ -280,10 +280,10 @@ static void check(bench *b, const char *what, int call, const void *found, const
                      (double)expected->at[i], b->text);
 }
 
-static void run_calls(bench *b, const block *block, insitu_engine *engine) {
+static void run_calls(bench_t *b, const block_t *block, insitu_engine *engine) {
     insitu_context *context;
     insitu_state *state;
-    vector values[STATES + 1] = {{{0}}}, next[STATES + 1];
+    vector_t values[STATES + 1] = {{{0}}}, next[STATES + 1];
     must(b, insitu_context_create(engine, &context, &b->diag));
     must(b, insitu_state_create(engine, &state, &b->diag));
     for (int call = 0; call < CALLS; call++) {
@@ -318,13 +318,13 @@ static void run_calls(bench *b, const block *block, insitu_engine *engine) {
 }
 
 static void run_program(uint64_t seed, bool is_shown) {
-    text text;
+    text_t text;
     text_init(&text);
     random_seed(seed);
-    block *block = make_block(STATES + 1, STATES + 1, 2);
+    block_t *block = make_block(STATES + 1, STATES + 1, 2);
     print_program(block, &text);
     if (is_shown) printf("%s", text.data);
-    bench b = {.seed = seed, .text = text.data};
+    bench_t b = {.seed = seed, .text = text.data};
     insitu_diag_init(&b.diag);
     for (int way = 0; way < 2; way++) {
         insitu_network *network;
@@ -345,7 +345,7 @@ static void run_program(uint64_t seed, bool is_shown) {
 
 static void agrees_with_a_plain_evaluation(void **state) {
     (void)state;
-    time_box box = time_box_begin();
+    time_box_t box = time_box_begin();
     for (uint64_t seed = 1; seed <= PROGRAMS && has_time(&box, PROGRAMS); seed++) run_program(seed, false);
     assert_true(failures > 10);
 }

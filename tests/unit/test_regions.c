@@ -62,7 +62,7 @@ static insitu_engine *engine_of(const char *source, bool no_inplace) {
     return engine;
 }
 
-static insitu_status write_rows(running *r, float x, const int64_t *positions, int64_t rounds) {
+static insitu_status write_rows(running_t *r, float x, const int64_t *positions, int64_t rounds) {
     float row[WIDTH] = {x, 10 * x};
     int64_t width = WIDTH, three = 3, p[3];
     memcpy(p, positions, sizeof(p));
@@ -72,7 +72,7 @@ static insitu_status write_rows(running *r, float x, const int64_t *positions, i
     return running_call(r);
 }
 
-static void expect_rows(running *r, const float *expected) {
+static void expect_rows(running_t *r, const float *expected) {
     float found[ROWS * WIDTH];
     must_run(r, insitu_state_read(r->state, "s", found, sizeof(found), &r->diag));
     for (int i = 0; i < ROWS * WIDTH; i++)
@@ -84,7 +84,7 @@ static const float written[ROWS * WIDTH] = {2, 11, 0, 0, 3, 12, 1, 10}; /* rows 
 
 static void a_loop_updates_a_state_where_it_lies(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_start(&r, engine_of(WRITE_ROWS, false));
     static const float zeros[ROWS * WIDTH] = {0};
     must_run(&r, write_rows(&r, 1, (int64_t[]){3, 0, 2}, 0));
@@ -106,7 +106,7 @@ static void a_round_that_fails_changes_nothing(void **state) {
     (void)state;
     for (int no_inplace = 0; no_inplace < 2; no_inplace++)
         for (int round = 0; round < 3; round++) {
-            running r;
+            running_t r;
             int64_t positions[] = {1, 2, 0};
             running_start(&r, engine_of(WRITE_ROWS, no_inplace != 0));
             must_run(&r, write_rows(&r, 1, (int64_t[]){3, 0, 2}, 3));
@@ -121,7 +121,7 @@ static void a_round_that_fails_changes_nothing(void **state) {
 
 static void a_snapshot_takes_rounds_back(void **state) {
     (void)state;
-    running r;
+    running_t r;
     int32_t snapshot;
     running_start(&r, engine_of(WRITE_ROWS, false));
     must_run(&r, write_rows(&r, 1, (int64_t[]){3, 0, 2}, 3));
@@ -135,10 +135,10 @@ static void a_snapshot_takes_rounds_back(void **state) {
 
 static void rounds_allocate_nothing(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_start(&r, engine_of(WRITE_ROWS, false));
     must_run(&r, write_rows(&r, 1, (int64_t[]){3, 0, 2}, 1));
-    allocation_count count = {0};
+    allocation_count_t count = {0};
     count_allocations(&count);
     for (int64_t rounds = 0; rounds < 4; rounds++) must_run(&r, write_rows(&r, 1, (int64_t[]){3, 0, 2}, rounds));
     memory_set_hooks(NULL);
@@ -155,7 +155,7 @@ static void an_engine_file_holds_them(void **state) {
     insitu_engine_destroy(saved);
     assert_int_equal(insitu_engine_load(path, NULL, &loaded, NULL), INSITU_OK);
     unlink(path);
-    running r;
+    running_t r;
     running_start(&r, loaded);
     must_run(&r, write_rows(&r, 1, (int64_t[]){3, 0, 2}, 3));
     expect_rows(&r, written);
@@ -185,7 +185,7 @@ static void one_tensor_is_several_operands(void **state) {
                                  "next \"s\" = %t\n"
                                  "output \"output.0\" = %u\noutput \"output.1\" = %u\n";
     for (int no_inplace = 0; no_inplace < 2; no_inplace++) {
-        running r;
+        running_t r;
         float a = 0, b = 0, s[2];
         running_start(&r, engine_of(source, no_inplace != 0));
         for (int call = 0; call < 3; call++) {
@@ -228,7 +228,7 @@ static void a_branch_that_leaves_a_state_writes_nothing(void **state) {
                                  "%t: f32[2], %u: f32[2], %v: f32[2] = cond(%if, %s, %x) {regions=[0,1]}\n"
                                  "next \"s\" = %t\n"
                                  "output \"output.0\" = %u\noutput \"output.1\" = %v\n";
-    running r;
+    running_t r;
     float x[2] = {1, 2}, s[2];
     int64_t size = 2;
     running_start(&r, engine_of(source, false));
@@ -282,7 +282,7 @@ static void a_branch_checks_before_it_writes(void **state) {
                  {-3, false, {1, 1, 2}, {0, 1, 0}},
                  {-2, true, {1, 1, 2}, {0, 1, 0}},
                  {0, false, {2, 2, 3}, {1, 1, 0}}};
-    running r;
+    running_t r;
     running_start(&r, engine_of(source, false));
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
         int64_t one = 1, position = calls[i].position;
@@ -341,7 +341,7 @@ static void what_is_no_region_is_refused(void **state) {
                    "%y: f32[2] = cond(%c, %x) {regions=[0,1]}\n",
                    INSITU_ARG, "states, records or mutations");
     expect_refusal(HEAD "region {\ninput \"x\" = %x: f32[2]\n", INSITU_FORMAT, "} was expected");
-    text deep;
+    text_t deep;
     text_init(&deep);
     text_printf(&deep, "network\n");
     for (int i = 0; i <= MAX_REGION_DEPTH; i++) text_printf(&deep, "region {\n");

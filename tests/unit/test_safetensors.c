@@ -7,19 +7,19 @@
 #include <string.h>
 
 /* A file of the header and size bytes, in a block of its own, so that a read beyond it is found. */
-static file_map make_file(const char *header, size_t size) {
+static file_map_t make_file(const char *header, size_t size) {
     size_t length = strlen(header);
     uint8_t *data = calloc(8 + length + size, 1);
     assert_non_null(data);
     for (size_t i = 0; i < 8; i++) data[i] = (uint8_t)(length >> (8 * i));
     memcpy(data + 8, header, length);
-    return (file_map){.data = data, .size = 8 + length + size};
+    return (file_map_t){.data = data, .size = 8 + length + size};
 }
 
 static insitu_status read_file(const char *header, size_t size, insitu_diag *diag) {
-    arena arena;
-    safetensors file;
-    file_map map = make_file(header, size);
+    arena_t arena;
+    safetensors_t file;
+    file_map_t map = make_file(header, size);
     insitu_diag_init(diag);
     arena_init(&arena);
     insitu_status status = safetensors_read(&map, "test file", &arena, &file, diag);
@@ -35,13 +35,13 @@ static insitu_status read_file(const char *header, size_t size, insitu_diag *dia
 
 static void tensors_are_read(void **state) {
     (void)state;
-    arena arena;
-    safetensors file;
-    file_map map = make_file("{\"__metadata__\":{\"k\":\"v\"}," B "," EMPTY "," A "}  ", 16);
+    arena_t arena;
+    safetensors_t file;
+    file_map_t map = make_file("{\"__metadata__\":{\"k\":\"v\"}," B "," EMPTY "," A "}  ", 16);
     arena_init(&arena);
     assert_int_equal(safetensors_read(&map, "test file", &arena, &file, NULL), INSITU_OK);
     assert_int_equal(file.count, 3);
-    const safetensor *a = &file.tensors[map_find(&file.names, "a")], *b = &file.tensors[map_find(&file.names, "b")];
+    const safetensor_t *a = &file.tensors[map_find(&file.names, "a")], *b = &file.tensors[map_find(&file.names, "b")];
     assert_true(a->has_dtype && a->dtype == DTYPE_F32);
     assert_int_equal(a->rank, 1);
     assert_int_equal(a->sizes[0], 2);
@@ -99,12 +99,12 @@ static void wrong_files_are_refused(void **state) {
 
 static void wrong_lengths_are_refused(void **state) {
     (void)state;
-    arena arena;
-    safetensors file;
+    arena_t arena;
+    safetensors_t file;
     insitu_diag diag;
     insitu_diag_init(&diag);
     arena_init(&arena);
-    file_map map = make_file("{}", 0);
+    file_map_t map = make_file("{}", 0);
     map.size = 7;
     assert_int_equal(safetensors_read(&map, "test file", &arena, &file, &diag), INSITU_FORMAT);
     assert_non_null(strstr(diag.message, "it has fewer than 8 bytes"));

@@ -4,7 +4,7 @@
 #include "graph/schema.h"
 #include <string.h>
 
-static void check_arg(const op_schema *schema, const schema_arg *arg) {
+static void check_arg(const op_schema_t *schema, const schema_arg_t *arg) {
     if (!arg->name || !arg->name[0]) fail_msg("%s has an argument without a name", schema->target);
     bool is_list = (arg->flags & SCHEMA_LIST) != 0, has_alias = arg->alias >= 'a' && arg->alias <= 'z';
     if (arg->alias && !has_alias) fail_msg("%s: %s has the alias set '%c'", schema->target, arg->name, arg->alias);
@@ -12,7 +12,7 @@ static void check_arg(const op_schema *schema, const schema_arg *arg) {
         fail_msg("%s: %s is written without an alias set", schema->target, arg->name);
     if (arg->size && !is_list) fail_msg("%s: %s has a size and is no list", schema->target, arg->name);
     bool fits = true;
-    switch ((default_kind)arg->default_kind) {
+    switch ((default_kind_t)arg->default_kind) {
     case DEFAULT_NONE_GIVEN: break;
     case DEFAULT_NONE: fits = (arg->flags & SCHEMA_OPTIONAL) != 0; break;
     case DEFAULT_INT:
@@ -33,7 +33,7 @@ static void check_arg(const op_schema *schema, const schema_arg *arg) {
 static void every_row_is_well_formed(void **state) {
     (void)state;
     uint32_t count = 0;
-    for (const op_schema *schema; (schema = schema_row(count)); count++) {
+    for (const op_schema_t *schema; (schema = schema_row(count)); count++) {
         assert_ptr_equal(schema_find(schema->target), schema);
         bool writes = false;
         for (uint32_t i = 0; i < schema->arg_count; i++) {
@@ -54,8 +54,8 @@ static void every_row_is_well_formed(void **state) {
     assert_true(count > 3000);
 }
 
-static const schema_arg *arg_of(const char *target, const char *name) {
-    const op_schema *schema = schema_find(target);
+static const schema_arg_t *arg_of(const char *target, const char *name) {
+    const op_schema_t *schema = schema_find(target);
     if (!schema) fail_msg("%s is not in the table", target);
     uint32_t index = schema_arg_index(schema, name);
     if (index == NONE) fail_msg("%s has no argument %s", target, name);
@@ -64,7 +64,7 @@ static const schema_arg *arg_of(const char *target, const char *name) {
 
 static void defaults_are_pytorchs(void **state) {
     (void)state;
-    const schema_arg *arg = arg_of("aten.add.Tensor", "alpha");
+    const schema_arg_t *arg = arg_of("aten.add.Tensor", "alpha");
     assert_int_equal(arg->type, SCHEMA_SCALAR);
     assert_int_equal(arg->flags, SCHEMA_KEYWORD);
     assert_int_equal(arg->default_kind, DEFAULT_INT);
@@ -103,18 +103,18 @@ static void defaults_are_pytorchs(void **state) {
 
 static void aliasing_is_pytorchs(void **state) {
     (void)state;
-    const op_schema *copy = schema_find("aten.copy_.default");
+    const op_schema_t *copy = schema_find("aten.copy_.default");
     assert_true(copy->writes);
     assert_int_equal(copy->args[0].flags, SCHEMA_WRITES);
     assert_int_equal(copy->args[0].alias, 'a');
     assert_int_equal(copy->returns[0].alias, 'a');
     assert_int_equal(copy->returns[0].flags, SCHEMA_WRITES);
-    const op_schema *split = schema_find("aten.split.Tensor");
+    const op_schema_t *split = schema_find("aten.split.Tensor");
     assert_false(split->writes);
     assert_int_equal(split->args[0].alias, 'a');
     assert_int_equal(split->returns[0].flags, SCHEMA_LIST);
     assert_int_equal(split->returns[0].alias, 'a');
-    const op_schema *out = schema_find("aten.add.out");
+    const op_schema_t *out = schema_find("aten.add.out");
     assert_int_equal(arg_of("aten.add.out", "out")->flags, SCHEMA_WRITES | SCHEMA_KEYWORD);
     assert_true(out->writes);
     assert_int_equal(schema_find("aten.max.dim")->return_count, 2);

@@ -10,24 +10,24 @@
 
 /* ---- every program ---- */
 
-static int32_t snapshot_of(saved_calls *calls) {
+static int32_t snapshot_of(saved_calls_t *calls) {
     int32_t snapshot;
     saved_must(calls, insitu_state_snapshot(calls->state, NULL, &snapshot, &calls->diag));
     return snapshot;
 }
 
-static insitu_state *fork_of(saved_calls *calls) {
+static insitu_state *fork_of(saved_calls_t *calls) {
     insitu_state *fork;
     saved_must(calls, insitu_state_fork(calls->state, NULL, &fork, &calls->diag));
     return fork;
 }
 
-static void expect_state(saved_calls *calls, insitu_state *expected, const char *when) {
+static void expect_state(saved_calls_t *calls, insitu_state *expected, const char *when) {
     if (!states_are_equal(calls->state, expected)) fail_msg("%s: another state %s", calls->name, when);
 }
 
 /* Where a program's cache is full its calls fail, which changes nothing. */
-static void run_calls(saved_calls *calls) {
+static void run_calls(saved_calls_t *calls) {
     for (uint32_t call = 0; call < calls->call_count; call++) {
         insitu_status status = saved_calls_run(calls, calls->context, calls->state, call);
         if (status != INSITU_BOUNDS) saved_must(calls, status);
@@ -35,7 +35,7 @@ static void run_calls(saved_calls *calls) {
 }
 
 /* Three snapshots, one in the other; the middle one is restored twice, the inner one once discarded. */
-static void check_program(saved_calls *calls) {
+static void check_program(saved_calls_t *calls) {
     saved_must(calls, saved_calls_run(calls, calls->context, calls->state, 0));
     insitu_state *first = fork_of(calls);
     assert_int_equal(snapshot_of(calls), 0);
@@ -65,7 +65,7 @@ static void restoring_gives_the_state_of_the_snapshot(void **state) {
     for (char **name = names; *name; name++) {
         if (strncmp(*name, "unsupported.", 12) == 0) continue;
         for (int copies = 0; copies < 2; copies++) {
-            saved_calls calls;
+            saved_calls_t calls;
             insitu_compile_options options;
             insitu_compile_options_init(&options);
             options.no_inplace = copies == 1;
@@ -82,7 +82,7 @@ static void restoring_gives_the_state_of_the_snapshot(void **state) {
 /* ---- costs ---- */
 
 static int64_t saved_by_call(const char *name) {
-    saved_calls calls;
+    saved_calls_t calls;
     assert_true(saved_calls_open(&calls, name, NULL));
     insitu_run_stats stats = {.struct_size = sizeof(stats)};
     saved_must(&calls, saved_calls_run(&calls, calls.context, calls.state, 0));
@@ -107,7 +107,7 @@ static void what_is_replaced_is_saved_and_no_more(void **state) {
 
 static void verbs_save_what_they_replace(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_small_plan());
     int32_t snapshot;
     float line[CACHE_WIDTH] = {7, 7}, read[CACHE_WIDTH];
@@ -132,7 +132,7 @@ static void snapshots_are_taken_when_they_are_loaded_over(void **state) {
     char path[64];
     int32_t snapshot;
     int64_t five = 5, six = 6, counter;
-    running r;
+    running_t r;
     running_of_plan(&r, make_small_plan());
     snprintf(path, sizeof(path), "/tmp/insitu_test_snapshot_%ld", (long)getpid());
     must_run(&r, insitu_state_write(r.state, "counter", &six, sizeof(six), &r.diag));
@@ -154,7 +154,7 @@ static void snapshots_are_taken_when_they_are_loaded_over(void **state) {
 /* A call that fails late has changed nothing, and an open snapshot still knows its state. */
 static void failed_calls_leave_snapshots_alone(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_deferred_check_plan());
     float row[CACHE_WIDTH] = {1}, written[CACHE_WIDTH] = {0};
     int64_t row_sizes[] = {1, CACHE_WIDTH}, counter;
@@ -183,7 +183,7 @@ static void failed_calls_leave_snapshots_alone(void **state) {
 /* Where a loop stores is known in each round only: all that it may replace is saved, once. */
 static void loops_are_taken_back(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_control_plan());
     float row[CACHE_WIDTH] = {1}, cache[4 * CACHE_WIDTH];
     int64_t row_sizes[] = {1, CACHE_WIDTH};
@@ -208,10 +208,10 @@ static void nothing_is_lost_when_memory_is_short(void **state) {
     (void)state;
     bool done = false;
     for (uint64_t fail_at = 1; !done; fail_at++) {
-        saved_calls calls;
-        allocation_count count = {0};
+        saved_calls_t calls;
+        allocation_count_t count = {0};
         int32_t snapshot = -1;
-        assert_true(saved_calls_open(&calls, "deferred_updates.train.pt2", NULL));
+        assert_true(saved_calls_open(&calls, "late_updates.train.pt2", NULL));
         saved_must(&calls, saved_calls_run(&calls, calls.context, calls.state, 0));
         insitu_state *first = fork_of(&calls);
         count.fail_at = fail_at;
@@ -233,7 +233,7 @@ static void nothing_is_lost_when_memory_is_short(void **state) {
 
 static void regions_have_few_runs(void **state) {
     (void)state;
-    byte_region region = region_of(DTYPE_F32, 3, (int64_t[]){2, 3, 4}, (int64_t[]){12, 4, 1}, 8);
+    byte_region_t region = region_of(DTYPE_F32, 3, (int64_t[]){2, 3, 4}, (int64_t[]){12, 4, 1}, 8);
     assert_true(region.rank == 0 && region.run == 96 && region.offset == 8);
     region = region_of(DTYPE_F32, 3, (int64_t[]){4, 2, 3}, (int64_t[]){1, 12, 4}, 0); /* permuted, but dense */
     assert_true(region.rank == 0 && region.run == 96);

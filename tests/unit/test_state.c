@@ -12,9 +12,9 @@ typedef struct fixture {
     insitu_state *state;
     insitu_diag diag;
     char path[64];
-} fixture;
+} fixture_t;
 
-static void open_plan(fixture *f, plan *plan) {
+static void open_plan(fixture_t *f, plan_t *plan) {
     memset(f, 0, sizeof(*f));
     insitu_diag_init(&f->diag);
     snprintf(f->path, sizeof(f->path), "/tmp/insitu_test_state_%ld", (long)getpid());
@@ -23,18 +23,18 @@ static void open_plan(fixture *f, plan *plan) {
     assert_int_equal(insitu_state_create(f->engine, &f->state, &f->diag), INSITU_OK);
 }
 
-static void close_fixture(fixture *f) {
+static void close_fixture(fixture_t *f) {
     insitu_state_destroy(f->state);
     insitu_engine_destroy(f->engine);
     insitu_diag_release(&f->diag);
     unlink(f->path);
 }
 
-static void must(fixture *f, insitu_status status) {
+static void must(fixture_t *f, insitu_status status) {
     if (status != INSITU_OK) fail_msg("%s: %s", insitu_status_name(status), f->diag.message);
 }
 
-static void expect(fixture *f, insitu_status status, insitu_status expected, const char *words) {
+static void expect(fixture_t *f, insitu_status status, insitu_status expected, const char *words) {
     if (status != expected || !strstr(f->diag.message, words))
         fail_msg("%s: '%s' where %s with '%s' was expected", insitu_status_name(status), f->diag.message,
                  insitu_status_name(expected), words);
@@ -42,7 +42,7 @@ static void expect(fixture *f, insitu_status status, insitu_status expected, con
 
 static void states_begin_with_their_initial_values(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     assert_int_equal(insitu_state_count(f.state), 3);
     float history[CACHE_WIDTH], cache[CACHE_ROWS][CACHE_WIDTH];
@@ -66,7 +66,7 @@ static void states_begin_with_their_initial_values(void **state) {
 
 static void wrong_questions_are_refused(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     float history[CACHE_WIDTH];
     insitu_tensor tensor;
@@ -82,7 +82,7 @@ static void wrong_questions_are_refused(void **state) {
 
 static void forks_share_nothing(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     int64_t five = 5, six = 6, read;
     must(&f, insitu_state_write(f.state, "counter", &five, sizeof(five), &f.diag));
@@ -97,7 +97,7 @@ static void forks_share_nothing(void **state) {
 
 static void files_keep_states(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     int64_t five = 5, read;
     float cache[CACHE_ROWS][CACHE_WIDTH], again[CACHE_ROWS][CACHE_WIDTH];
@@ -117,13 +117,13 @@ static void files_keep_states(void **state) {
 static void write_file(const char *path, const char *header, const void *data, size_t data_size) {
     uint8_t length[8] = {0};
     for (int i = 0; i < 8; i++) length[i] = (uint8_t)(strlen(header) >> (8 * i));
-    const file_part parts[] = {{length, 8}, {header, strlen(header)}, {data, data_size}};
+    const file_part_t parts[] = {{length, 8}, {header, strlen(header)}, {data, data_size}};
     assert_int_equal(file_write(path, parts, 3, NULL), INSITU_OK);
 }
 
 static void files_that_do_not_fit_are_refused_and_change_nothing(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     int64_t five = 5, read;
     const uint8_t data[168] = {0};
@@ -172,7 +172,7 @@ static void files_that_do_not_fit_are_refused_and_change_nothing(void **state) {
 /* A buffer that the program does not write may stand beside the states, and must be what the engine has. */
 static void files_may_hold_the_engines_buffers(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_small_plan());
     const float scale[4] = {2, 4, 6, 8}, other[4] = {2, 4, 6, 9};
     const struct {
@@ -195,7 +195,7 @@ static void files_may_hold_the_engines_buffers(void **state) {
          "the engine has no state 'layer.weight', which the file holds"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        text header;
+        text_t header;
         uint8_t data[184] = {[0] = 7};
         int64_t counter = 5;
         memcpy(data + 168, cases[i].values, sizeof(scale));
@@ -214,26 +214,26 @@ static void files_may_hold_the_engines_buffers(void **state) {
 }
 
 /* Two names of one storage, one of them transposed, and a complex tensor, which safetensors lacks. */
-static plan *make_shared_plan(void) {
-    plan *plan = new_plan();
-    sym_pool *pool = &plan->symbols;
-    sym three = sym_int(pool, 3), two = sym_int(pool, 2), one = sym_int(pool, 1);
-    tensor_type table = dense_type(plan, DTYPE_F32, 2, (sym[]){two, three});
-    tensor_type turned = dense_type(plan, DTYPE_F32, 2, (sym[]){three, two});
+static plan_t *make_shared_plan(void) {
+    plan_t *plan = new_plan();
+    sym_pool_t *pool = &plan->symbols;
+    sym_t three = sym_int(pool, 3), two = sym_int(pool, 2), one = sym_int(pool, 1);
+    tensor_type_t table = dense_type(plan, DTYPE_F32, 2, (sym_t[]){two, three});
+    tensor_type_t turned = dense_type(plan, DTYPE_F32, 2, (sym_t[]){three, two});
     turned.strides[0] = one;
     turned.strides[1] = three;
-    tensor_type numbers = dense_type(plan, DTYPE_C128, 1, &two);
+    tensor_type_t numbers = dense_type(plan, DTYPE_C128, 1, &two);
     (void)add_state(plan, "table", table, NONE);
-    plan->states[plan->state_count++] = (plan_state){.name = "turned", .state_storage = 0, .type = turned};
+    plan->states[plan->state_count++] = (plan_state_t){.name = "turned", .state_storage = 0, .type = turned};
     (void)add_state(plan, "numbers", numbers, NONE);
-    tensor_type empty = dense_type(plan, DTYPE_F32, 1, (sym[]){sym_int(pool, 0)});
+    tensor_type_t empty = dense_type(plan, DTYPE_F32, 1, (sym_t[]){sym_int(pool, 0)});
     (void)add_state(plan, "empty", empty, NONE);
     return plan;
 }
 
 static void names_may_share_a_storage(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     open_plan(&f, make_shared_plan());
     const float table[2][3] = {{1, 2, 3}, {4, 5, 6}};
     float turned[3][2];
@@ -259,31 +259,31 @@ static void names_may_share_a_storage(void **state) {
 /* A cache whose rows are pages: a call must not even touch the pages of other rows. */
 enum { PAGE_ROWS = 8, PAGE_FLOATS = 1024 };
 
-static plan *make_page_plan(void) {
-    plan *plan = new_plan();
-    sym_pool *pool = &plan->symbols;
-    sym one = sym_int(pool, 1), rows = sym_int(pool, PAGE_ROWS), width = sym_int(pool, PAGE_FLOATS);
-    tensor_type table = dense_type(plan, DTYPE_F32, 2, (sym[]){rows, width});
-    tensor_type row = dense_type(plan, DTYPE_F32, 2, (sym[]){one, width});
-    tensor_type position = dense_type(plan, DTYPE_I64, 1, &one);
+static plan_t *make_page_plan(void) {
+    plan_t *plan = new_plan();
+    sym_pool_t *pool = &plan->symbols;
+    sym_t one = sym_int(pool, 1), rows = sym_int(pool, PAGE_ROWS), width = sym_int(pool, PAGE_FLOATS);
+    tensor_type_t table = dense_type(plan, DTYPE_F32, 2, (sym_t[]){rows, width});
+    tensor_type_t row = dense_type(plan, DTYPE_F32, 2, (sym_t[]){one, width});
+    tensor_type_t position = dense_type(plan, DTYPE_I64, 1, &one);
     uint32_t pos = add_input(plan, "pos", position, false), source = add_input(plan, "row", row, false);
     uint32_t cache = add_state(plan, "cache", table, NONE);
-    plan_operand cache_operand = {cache, table}, pos_operand = {pos, position};
-    plan_step *step = add_step(plan, LAYER_INDEX_UPDATE, "check", NULL, 0, &pos_operand, 1);
+    plan_operand_t cache_operand = {cache, table}, pos_operand = {pos, position};
+    plan_step_t *step = add_step(plan, LAYER_INDEX_UPDATE, "check", NULL, 0, &pos_operand, 1);
     step->kind = STEP_CHECK_INDEX;
     step->extent = rows;
     plan->first_write = 1;
     step = add_step(plan, LAYER_INDEX_UPDATE, "update", &cache_operand, 1,
-                    (plan_operand[]){cache_operand, {source, row}, pos_operand}, 3);
+                    (plan_operand_t[]){cache_operand, {source, row}, pos_operand}, 3);
     set_value(step, ATTR_ACCUMULATE, sym_bool(pool, false));
     set_value(step, ATTR_WRAP, sym_bool(pool, false));
-    set_list(plan, step, ATTR_DIMS, (sym[]){sym_int(pool, 0)}, 1);
+    set_list(plan, step, ATTR_DIMS, (sym_t[]){sym_int(pool, 0)}, 1);
     return plan;
 }
 
 static void only_the_written_page_is_touched(void **state) {
     (void)state;
-    fixture f;
+    fixture_t f;
     insitu_context *context;
     open_plan(&f, make_page_plan());
     must(&f, insitu_context_create(f.engine, &context, &f.diag));
@@ -311,7 +311,7 @@ static void only_the_written_page_is_touched(void **state) {
 
 static void states_of_other_engines_are_refused(void **state) {
     (void)state;
-    fixture f, other;
+    fixture_t f, other;
     insitu_context *context;
     open_plan(&f, make_shared_plan());
     open_plan(&other, make_shared_plan());

@@ -8,7 +8,7 @@ enum { CALLS = 20, MAX_STATES = 16 };
 /* ---- equal bytes ---- */
 
 /* The caller's memory for each state that has a block of its own; NULL for others. */
-static void bind_all(saved_calls *calls, insitu_state *state, insitu_contents contents, void **out_memory) {
+static void bind_all(saved_calls_t *calls, insitu_state *state, insitu_contents contents, void **out_memory) {
     int32_t count = insitu_state_count(state);
     assert_in_range(count, 0, MAX_STATES);
     for (int32_t i = 0; i < count; i++) {
@@ -35,7 +35,7 @@ static void bind_all(saved_calls *calls, insitu_state *state, insitu_contents co
     }
 }
 
-static void unbind_all(saved_calls *calls, insitu_state *state, void **memory) {
+static void unbind_all(saved_calls_t *calls, insitu_state *state, void **memory) {
     for (int32_t i = 0; i < insitu_state_count(state); i++) {
         insitu_value_info info = {.struct_size = sizeof(info)};
         saved_must(calls, insitu_engine_state(calls->engine, i, &info, &calls->diag));
@@ -45,7 +45,7 @@ static void unbind_all(saved_calls *calls, insitu_state *state, void **memory) {
 }
 
 static int check_program(const char *name) {
-    saved_calls calls;
+    saved_calls_t calls;
     insitu_state *other;
     void *memory[MAX_STATES] = {0};
     if (!saved_calls_open(&calls, name, NULL)) fail_msg("%s has no stored values", name);
@@ -85,7 +85,7 @@ static void bound_and_own_memory_get_equal_bytes(void **state) {
 
 static void verbs_work_on_bound_memory(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_small_plan());
     float memory[CACHE_WIDTH] = {3, 3}, ones[CACHE_WIDTH] = {1, 1}, read[CACHE_WIDTH];
     int64_t sizes[] = {CACHE_WIDTH};
@@ -122,7 +122,7 @@ static void verbs_work_on_bound_memory(void **state) {
 
 static void memory_that_does_not_fit_is_refused(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_small_plan());
     float memory[2 * CACHE_WIDTH] = {0};
     int64_t sizes[] = {CACHE_WIDTH}, short_sizes[] = {CACHE_WIDTH - 1}, strides[] = {2};
@@ -173,7 +173,7 @@ static void memory_that_does_not_fit_is_refused(void **state) {
 /* An input that lies in the memory of a state that the call writes. */
 static void bound_memory_is_no_input_of_the_call(void **state) {
     (void)state;
-    running r;
+    running_t r;
     running_of_plan(&r, make_small_plan());
     float memory[CACHE_WIDTH] = {0}, x[CACHE_WIDTH] = {0}, row[CACHE_WIDTH] = {0};
     int64_t sizes[] = {1, CACHE_WIDTH}, position = 0;

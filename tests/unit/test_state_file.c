@@ -34,7 +34,7 @@ static int remove_folder(void **state) {
 /* ---- whole files ---- */
 
 static char *read_file(size_t *out_size) {
-    file_map *map;
+    file_map_t *map;
     assert_int_equal(file_map_open(path, &map, NULL), INSITU_OK);
     char *bytes = malloc(map->size + 1);
     assert_non_null(bytes);
@@ -54,7 +54,7 @@ static void write_file(const char *bytes, size_t size) {
 }
 
 /* Every length of a file but its own, in steps. */
-static void check_truncated(saved_calls *calls, insitu_state *before, size_t step) {
+static void check_truncated(saved_calls_t *calls, insitu_state *before, size_t step) {
     size_t size;
     saved_must(calls, insitu_state_save_all(calls->state, path, &calls->diag));
     char *bytes = read_file(&size);
@@ -73,9 +73,9 @@ static void check_truncated(saved_calls *calls, insitu_state *before, size_t ste
 
 static void truncated_files_are_refused_and_change_nothing(void **state) {
     (void)state;
-    static const char *const names[] = {"deferred_updates.train.pt2", "ring_counter.aten.pt2", "decoder.train.pt2"};
+    static const char *const names[] = {"late_updates.train.pt2", "ring_counter.aten.pt2", "decoder.train.pt2"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        saved_calls calls;
+        saved_calls_t calls;
         assert_true(saved_calls_open(&calls, names[i], NULL));
         saved_must(&calls, saved_calls_run(&calls, calls.context, calls.state, 0));
         insitu_state *before;
@@ -101,8 +101,8 @@ static void edit_file(const char *from, const char *to) {
 
 static void other_versions_and_programs_are_refused(void **state) {
     (void)state;
-    saved_calls calls, other;
-    assert_true(saved_calls_open(&calls, "deferred_updates.train.pt2", NULL));
+    saved_calls_t calls, other;
+    assert_true(saved_calls_open(&calls, "late_updates.train.pt2", NULL));
     insitu_state *before;
     saved_must(&calls, saved_calls_run(&calls, calls.context, calls.state, 0));
     saved_must(&calls, insitu_state_fork(calls.state, NULL, &before, &calls.diag));
@@ -130,7 +130,7 @@ static void other_versions_and_programs_are_refused(void **state) {
         assert_int_equal(states_are_equal(calls.state, before), status != INSITU_OK);
     }
     /* The same names and shapes, other code: the two forms of one model are two programs. */
-    assert_true(saved_calls_open(&other, "deferred_updates.aten.pt2", NULL));
+    assert_true(saved_calls_open(&other, "late_updates.aten.pt2", NULL));
     saved_must(&other, insitu_state_save(other.state, path, &other.diag));
     saved_must(&calls, saved_calls_run(&calls, calls.context, calls.state, 0));
     assert_int_equal(insitu_state_load(calls.state, path, &calls.diag), INSITU_ARG);
@@ -144,7 +144,7 @@ static void other_versions_and_programs_are_refused(void **state) {
 /* Options, and the way through an engine file, make no other program of it. */
 static void engines_of_one_program_share_states(void **state) {
     (void)state;
-    saved_calls calls, other;
+    saved_calls_t calls, other;
     insitu_compile_options options;
     insitu_compile_options_init(&options);
     options.no_inplace = true;
@@ -173,17 +173,17 @@ static void engines_of_one_program_share_states(void **state) {
 
 enum { KILLS = 100, TABLE_ROWS = 64, TABLE_BYTES = TABLE_ROWS * 4096 };
 
-static plan *make_table_plan(void) {
-    plan *plan = new_plan();
-    tensor_type table = dense_type(plan, DTYPE_U8, 1, (sym[]){sym_int(&plan->symbols, TABLE_BYTES)});
+static plan_t *make_table_plan(void) {
+    plan_t *plan = new_plan();
+    tensor_type_t table = dense_type(plan, DTYPE_U8, 1, (sym_t[]){sym_int(&plan->symbols, TABLE_BYTES)});
     (void)add_state(plan, "table", table, NONE);
     return plan;
 }
 
 /* An engine and a state of a network's text. */
-static void open_network(running *r, const char *source) {
+static void open_network(running_t *r, const char *source) {
     insitu_network *network;
-    *r = (running){0};
+    *r = (running_t){0};
     insitu_diag_init(&r->diag);
     must_run(r, insitu_network_parse(source, &network, &r->diag));
     must_run(r, insitu_network_compile(network, NULL, &r->engine, &r->diag));
@@ -198,7 +198,7 @@ static void other_bytes_for_true_are_saved_as_1(void **state) {
                                 "input \"x\" = %x: bool[2,2]\n"
                                 "state \"flags\" = %flags: bool[2,2] of zeros\n"
                                 "next \"flags\" = %x\n";
-    running r;
+    running_t r;
     uint8_t given[] = {0, 1, 2, 255}, read[4];
     int64_t sizes[] = {2, 2};
     open_network(&r, flags);
@@ -224,7 +224,7 @@ static void reserved_names_are_refused(void **state) {
                                    "input \"x\" = %x: f32[2]\n"
                                    "state \"__metadata__\" = %kept: f32[2] of zeros\n"
                                    "next \"__metadata__\" = %x\n";
-    running r;
+    running_t r;
     open_network(&r, reserved);
     write_file("old", 3);
     must_fail(&r, insitu_state_save(r.state, path, &r.diag), INSITU_UNSUPPORTED, "'__metadata__'");
@@ -237,14 +237,14 @@ static void reserved_names_are_refused(void **state) {
     insitu_diag_release(&r.diag);
 }
 
-static void fill_table(running *r, int value) {
+static void fill_table(running_t *r, int value) {
     static uint8_t bytes[TABLE_BYTES];
     memset(bytes, value, sizeof(bytes));
     must_run(r, insitu_state_write(r->state, "table", bytes, sizeof(bytes), &r->diag));
 }
 
 /* Saves tables of ever another byte until it is killed. */
-static void save_for_ever(running *r, int first) {
+static void save_for_ever(running_t *r, int first) {
     for (int value = first;; value = value % 200 + 1) {
         fill_table(r, value);
         if (insitu_state_save(r->state, path, &r->diag) != INSITU_OK) _exit(1);
@@ -268,7 +268,7 @@ static bool has_temporary(void) {
 
 static void killed_saves_leave_the_old_or_the_new_file(void **state) {
     (void)state;
-    running r;
+    running_t r;
     int changes = 0, last = 0;
     running_of_plan(&r, make_table_plan());
     int64_t start = microseconds();

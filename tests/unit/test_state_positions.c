@@ -25,7 +25,7 @@ static void states_tell_how_they_are_written(void **state) {
         {"buffer_slice.train.pt2", NULL, -1, 0}, /* always the same rows */
     };
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
-        saved_calls calls;
+        saved_calls_t calls;
         insitu_state_info info = {.struct_size = sizeof(info)};
         assert_true(saved_calls_open(&calls, expected[i].program, NULL));
         int32_t index = expected[i].name ? insitu_engine_find_state(calls.engine, expected[i].name) : 0;
@@ -119,7 +119,7 @@ static void only_positions_are_positions(void **state) {
 
 /* ---- what ---- */
 
-static insitu_status decode(saved_calls *calls, insitu_state *state, int64_t token, int64_t position) {
+static insitu_status decode(saved_calls_t *calls, insitu_state *state, int64_t token, int64_t position) {
     int64_t sizes[] = {1, 1};
     insitu_tensor tokens = dense_tensor(&token, INSITU_DTYPE_I64, sizes, 2);
     insitu_tensor positions = dense_tensor(&position, INSITU_DTYPE_I64, sizes, 1);
@@ -131,7 +131,7 @@ static insitu_status decode(saved_calls *calls, insitu_state *state, int64_t tok
 static void a_truncated_sequence_is_the_shorter_one(void **state) {
     (void)state;
     enum { LENGTH = 9 };
-    saved_calls calls;
+    saved_calls_t calls;
     insitu_state *forks[LENGTH + 1];
     int32_t snapshot;
     assert_true(saved_calls_open(&calls, "decoder.train.pt2", NULL));
@@ -158,10 +158,10 @@ static void a_truncated_sequence_is_the_shorter_one(void **state) {
 }
 
 /* Of one tensor, with initial values that are not zeros; the others stay. */
-static plan *make_started_plan(void) {
+static plan_t *make_started_plan(void) {
     static const float start[CACHE_ROWS][CACHE_WIDTH] = {{1}, {2, 2}, {3, 3, 3}, {4, 4, 4, 4}};
-    plan *plan = make_small_plan();
-    tensor_type table = plan->states[2].type;
+    plan_t *plan = make_small_plan();
+    tensor_type_t table = plan->states[2].type;
     (void)add_weight(plan, "cache", table, start);
     plan->state_storages[2].initial = plan->weight_count - 1;
     plan->states[2].rows = 1; /* axis 0 */
@@ -170,7 +170,7 @@ static plan *make_started_plan(void) {
 
 static void rows_get_their_initial_values(void **state) {
     (void)state;
-    running r;
+    running_t r;
     float cache[CACHE_ROWS][CACHE_WIDTH];
     int64_t five = 5, counter;
     running_of_plan(&r, make_started_plan());
@@ -192,7 +192,7 @@ static void rows_get_their_initial_values(void **state) {
     must_fail(&r, insitu_state_truncate(r.state, "cash", 0, NULL, &r.diag), INSITU_ARG, "no state 'cash'");
     must_fail(&r, insitu_state_truncate(r.state, "cache", -1, NULL, &r.diag), INSITU_ARG, "can't be cut to -1 rows");
     running_stop(&r);
-    saved_calls calls;
+    saved_calls_t calls;
     assert_true(saved_calls_open(&calls, "history.train.pt2", NULL));
     assert_int_equal(insitu_state_truncate(calls.state, NULL, 0, NULL, &calls.diag), INSITU_ARG);
     assert_non_null(strstr(calls.diag.message, "no state that is indexed by position"));

@@ -27,14 +27,14 @@ static const char caches[] =
     "next \"calls\" = %calls2\n";
 
 static insitu_engine *engine_of(const char *text) {
-    network *network;
-    plan *plan;
+    network_t *network;
+    plan_t *plan;
     insitu_engine *engine;
     insitu_diag diag;
     insitu_diag_init(&diag);
     if (network_parse(text, &network, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     if (network_verify(network, &diag) != INSITU_OK) fail_msg("%s", diag.message);
-    if (plan_build(network, &(plan_options){0}, &plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
+    if (plan_build(network, &(plan_options_t){0}, &plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     if (plan_require_in_place(plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     if (plan_verify(plan, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     assert_int_equal(engine_create(plan, device_cpu(), NULL, 0, &engine, &diag), INSITU_OK);
@@ -42,19 +42,19 @@ static insitu_engine *engine_of(const char *text) {
     return engine;
 }
 
-static void start(running *r, insitu_engine *engine) {
-    *r = (running){.engine = engine};
+static void start(running_t *r, insitu_engine *engine) {
+    *r = (running_t){.engine = engine};
     insitu_diag_init(&r->diag);
     must_run(r, insitu_context_create(engine, &r->context, &r->diag));
 }
 
-static insitu_state *state_of(running *r, int64_t capacity) {
+static insitu_state *state_of(running_t *r, int64_t capacity) {
     insitu_state *state;
     must_run(r, insitu_state_create_sized(r->engine, &(insitu_state_size){"values", 0, capacity}, 1, &state, &r->diag));
     return state;
 }
 
-static insitu_status write_row(running *r, insitu_state *state, float number, int64_t position) {
+static insitu_status write_row(running_t *r, insitu_state *state, float number, int64_t position) {
     float row[4] = {number, number, number, number};
     int64_t sizes[] = {1, 4};
     running_input(r, "row", row, INSITU_DTYPE_F32, sizes, 2);
@@ -62,14 +62,14 @@ static insitu_status write_row(running *r, insitu_state *state, float number, in
     return insitu_context_run(r->context, state, NULL, &r->diag);
 }
 
-static float total_of(running *r) {
+static float total_of(running_t *r) {
     insitu_tensor total = running_output(r, 0);
     return *(const float *)tensor_data(&total);
 }
 
 static void capacities_differ_and_take_turns(void **state) {
     (void)state;
-    running r;
+    running_t r;
     start(&r, engine_of(caches));
     insitu_state *small = state_of(&r, 3), *large = state_of(&r, 700), *fork;
     insitu_tensor keys;
@@ -105,7 +105,7 @@ static void capacities_differ_and_take_turns(void **state) {
 /* A batch that inputs and states share tells the output's sizes before there is a call; a capacity does not. */
 static void sizes_are_told_before_the_call(void **state) {
     (void)state;
-    running r;
+    running_t r;
     int32_t ndim;
     int64_t sizes[12], shape[2] = {3, 4};
     float x[12] = {0};
@@ -137,8 +137,8 @@ static void sizes_are_told_before_the_call(void **state) {
 
 static void turns_allocate_nothing(void **state) {
     (void)state;
-    running r;
-    allocation_count count = {0};
+    running_t r;
+    allocation_count_t count = {0};
     start(&r, engine_of(caches));
     insitu_state *small = state_of(&r, 3), *large = state_of(&r, 700);
     for (int round = 0; round < 4; round++) {
@@ -155,7 +155,7 @@ static void turns_allocate_nothing(void **state) {
 
 static void sizes_that_do_not_fit_are_refused(void **state) {
     (void)state;
-    running r;
+    running_t r;
     insitu_state *made;
     insitu_value_info info = {.struct_size = sizeof(info)};
     start(&r, engine_of(caches));
@@ -186,7 +186,7 @@ static void sizes_that_do_not_fit_are_refused(void **state) {
 static void files_have_capacities(void **state) {
     (void)state;
     char path[64], engine_path[80];
-    running r;
+    running_t r;
     insitu_engine *loaded;
     snprintf(path, sizeof(path), "/tmp/insitu_state_sizes_%ld", (long)getpid());
     snprintf(engine_path, sizeof(engine_path), "%s.insitu", path);

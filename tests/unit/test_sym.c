@@ -7,7 +7,7 @@
 #include <string.h>
 
 static int setup(void **state) {
-    static sym_pool pool;
+    static sym_pool_t pool;
     assert_int_equal(sym_pool_init(&pool), INSITU_OK);
     sym_add_symbol(&pool, "s0", SYM_KIND_INT, 2, 100);
     sym_add_symbol(&pool, "s1", SYM_KIND_INT, 0, INT64_MAX);
@@ -22,18 +22,18 @@ static int teardown(void **state) {
     return 0;
 }
 
-static sym parse(sym_pool *pool, const char *infix) {
+static sym_t parse(sym_pool_t *pool, const char *infix) {
     insitu_diag diag = {.struct_size = sizeof diag};
     const char *cursor = infix;
-    sym result;
+    sym_t result;
     if (sym_parse(pool, &cursor, &result, &diag) != INSITU_OK) fail_msg("%s: %s", infix, diag.message);
     if (*cursor) fail_msg("%s: stopped at '%s'", infix, cursor);
     return result;
 }
 
 /* Both the text of the expression, and that the text gives the same id. */
-static void expect_text(sym_pool *pool, sym a, const char *expected) {
-    text out;
+static void expect_text(sym_pool_t *pool, sym_t a, const char *expected) {
+    text_t out;
     text_init(&out);
     sym_print(pool, a, &out);
     assert_int_equal(text_status(&out, NULL), INSITU_OK);
@@ -42,12 +42,12 @@ static void expect_text(sym_pool *pool, sym a, const char *expected) {
     text_release(&out);
 }
 
-static void prints(sym_pool *pool, const char *infix, const char *expected) {
+static void prints(sym_pool_t *pool, const char *infix, const char *expected) {
     expect_text(pool, parse(pool, infix), expected);
 }
 
 static void test_polynomials(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     prints(pool, "32*s1 + 4*s1", "36*s1");
     prints(pool, "(s0 + 1)*4", "4*s0 + 4");
     prints(pool, "1 + s1 + s0*s1", "s0*s1 + s1 + 1");
@@ -68,7 +68,7 @@ static void test_polynomials(void **state) {
 
 static void test_order_is_structural(void **state) {
     (void)state;
-    sym_pool first, second;
+    sym_pool_t first, second;
     assert_int_equal(sym_pool_init(&first), INSITU_OK);
     assert_int_equal(sym_pool_init(&second), INSITU_OK);
     prints(&first, "b*c + a + max(x, y)", "b*c + a + max(x, y)");
@@ -79,16 +79,16 @@ static void test_order_is_structural(void **state) {
 }
 
 static void test_huge_coefficients_fail(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     const char *cursor = "4611686018427387904*4611686018427387904*s0";
-    sym parsed;
+    sym_t parsed;
     assert_int_equal(sym_parse(pool, &cursor, &parsed, NULL), INSITU_FORMAT);
     assert_true(pool->too_large);
 }
 
 static void test_overflow_stays(void **state) {
-    sym_pool *pool = *state;
-    sym_value out;
+    sym_pool_t *pool = *state;
+    sym_value_t out;
     uint32_t missing;
     prints(pool, "9223372036854775807 + 1", "9223372036854775807 + 1");
     prints(pool, "9223372036854775807 + 1 - 5", "9223372036854775803");
@@ -101,7 +101,7 @@ static void test_overflow_stays(void **state) {
     prints(pool, "-1 // (9223372036854775807 + 1)", "-1");
     assert_false(sym_evaluate(pool, parse(pool, "9223372036854775807 + 1"), NULL, NULL, &out, &missing));
     assert_int_equal(missing, NONE);
-    sym_value values[4] = {{.kind = SYM_KIND_INT, .i = 3}};
+    sym_value_t values[4] = {{.kind = SYM_KIND_INT, .i = 3}};
     bool bound[4] = {true};
     assert_false(sym_evaluate(pool, parse(pool, "4611686018427387904*s0"), values, bound, &out, &missing));
     assert_false(sym_evaluate(pool, parse(pool, "1.5 << 2"), values, bound, &out, &missing));
@@ -112,7 +112,7 @@ static void test_overflow_stays(void **state) {
 }
 
 static void test_division(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     prints(pool, "s1 // 1", "s1");
     prints(pool, "(6*s1) // 6", "s1");
     prints(pool, "(4*s0 + s1 + 5) // 4", "s0 + (s1 + 1) // 4 + 1");
@@ -139,7 +139,7 @@ static void test_division(void **state) {
 }
 
 static void test_extrema(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     prints(pool, "max(1, s0)", "s0");
     prints(pool, "max(1, s1)", "max(1, s1)");
     prints(pool, "max(s1, max(3, s1), 2)", "max(3, s1)");
@@ -151,7 +151,7 @@ static void test_extrema(void **state) {
 }
 
 static void test_conditions(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     prints(pool, "s0 >= 2", "true");
     prints(pool, "s0 > 100", "false");
     prints(pool, "s0 + 1 > s0", "true");
@@ -174,7 +174,7 @@ static void test_conditions(void **state) {
 }
 
 static void test_floats(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     prints(pool, "0.5*float(s1)", "0.5*float(s1)");
     prints(pool, "float(s1)*0.5", "0.5*float(s1)");
     prints(pool, "zf0 + 1.5 - 2*zf0", "zf0 + 1.5 - 2.0*zf0");
@@ -201,7 +201,7 @@ static void test_floats(void **state) {
 }
 
 static void test_ranges(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     static const struct {
         const char *text;
         int64_t min, max;
@@ -232,7 +232,7 @@ static void test_ranges(void **state) {
 }
 
 static void test_symbols(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     uint32_t index = sym_add_symbol(pool, "s0", SYM_KIND_INT, 4, 1000); /* narrowed from below alone */
     assert_int_equal(index, sym_find_symbol(pool, "s0"));
     assert_int_equal(pool->symbols[index].min, 4);
@@ -244,11 +244,11 @@ static void test_symbols(void **state) {
     assert_int_equal(sym_symbol_index(pool, parse(pool, "s0 + 1")), NONE);
 }
 
-static void expect_solution(sym_pool *pool, const char *size, const char *name, int64_t given, int64_t expected) {
-    sym_value values[8] = {{.kind = SYM_KIND_INT, .i = 5}};
+static void expect_solution(sym_pool_t *pool, const char *size, const char *name, int64_t given, int64_t expected) {
+    sym_value_t values[8] = {{.kind = SYM_KIND_INT, .i = 5}};
     bool known[8] = {[1] = true};
     uint32_t symbol = sym_find_symbol(pool, name);
-    values[1] = (sym_value){.kind = SYM_KIND_INT, .i = 4}; /* s1 */
+    values[1] = (sym_value_t){.kind = SYM_KIND_INT, .i = 4}; /* s1 */
     assert_int_equal(sym_unknown(pool, parse(pool, size), known), symbol);
     bool found = sym_solve(pool, parse(pool, size), symbol, given, values, known);
     assert_int_equal(found, expected >= 0);
@@ -257,7 +257,7 @@ static void expect_solution(sym_pool *pool, const char *size, const char *name, 
 }
 
 static void test_sizes_give_symbols(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     expect_solution(pool, "s0", "s0", 7, 7);
     expect_solution(pool, "2*s0", "s0", 14, 7);
     expect_solution(pool, "2*s0", "s0", 15, -1);
@@ -278,7 +278,7 @@ static void test_sizes_give_symbols(void **state) {
                 "u0 - max(3, -s1 + 5) + 5");
 }
 
-static void expect_exact(sym_pool *pool, const char *condition, bool holds) {
+static void expect_exact(sym_pool_t *pool, const char *condition, bool holds) {
     int64_t value;
     assert_true(sym_constant(pool, parse(pool, condition), &value));
     assert_int_equal(value, holds);
@@ -286,7 +286,7 @@ static void expect_exact(sym_pool *pool, const char *condition, bool holds) {
 
 /* Integers and floats are compared, and integers divided, as Python does: not by doubles of the integers. */
 static void test_mixed_numbers_are_exact(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     expect_exact(pool, "9007199254740993 == 9007199254740992.0", false);
     expect_exact(pool, "9007199254740993 > 9007199254740992.0", true);
     expect_exact(pool, "9223372036854775807 < 9223372036854775808.0", true);
@@ -302,8 +302,8 @@ static void test_mixed_numbers_are_exact(void **state) {
 }
 
 static void test_clone_and_view(void **state) {
-    sym_pool *pool = *state, copy, view;
-    sym a = parse(pool, "s0*s1 + max(u0, 3)");
+    sym_pool_t *pool = *state, copy, view;
+    sym_t a = parse(pool, "s0*s1 + max(u0, 3)");
     uint32_t count = pool->node_count;
     sym_pool_view(pool, &view);
     prints(&view, "u0 // 17 + s77", "s77 + u0 // 17");
@@ -321,7 +321,7 @@ static void test_clone_and_view(void **state) {
 /* ---- SymPy notation ---- */
 
 static void test_srepr(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
 #define S "Symbol('s1', positive=True, integer=True)"
 #define U "Symbol('u0', integer=True)"
     static const char *const rows[][2] = {
@@ -380,14 +380,14 @@ static void test_srepr(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         insitu_diag diag = {.struct_size = sizeof diag};
-        sym out;
+        sym_t out;
         if (sym_parse_srepr(pool, rows[i][0], &out, &diag) != INSITU_OK) fail_msg("%s", diag.message);
         expect_text(pool, out, rows[i][1]);
     }
 }
 
 static void test_srepr_refuses(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     static const char *const rows[] = {
         "",
         "Add(",
@@ -412,25 +412,25 @@ static void test_srepr_refuses(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         insitu_diag diag = {.struct_size = sizeof diag};
-        sym out;
+        sym_t out;
         if (sym_parse_srepr(pool, rows[i], &out, &diag) != INSITU_FORMAT) fail_msg("accepted: %s", rows[i]);
         assert_true(diag.message[0] != '\0');
     }
-    sym out;
+    sym_t out;
     assert_int_equal(sym_parse_srepr(pool, "Zeta(Integer(2))", &out, NULL), INSITU_UNSUPPORTED);
 }
 
 /* ---- limits ---- */
 
 static void test_deep_text_is_refused(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     enum { TOO_DEEP = 4 * MAX_NESTING + 1 }; /* more than any expression prints */
     char deep[2 * TOO_DEEP + 2] = "", *end = deep;
     for (int i = 0; i < TOO_DEEP; i++) *end++ = '(';
     *end++ = '1';
     for (int i = 0; i < TOO_DEEP; i++) *end++ = ')';
     const char *cursor = deep;
-    sym out;
+    sym_t out;
     assert_int_equal(sym_parse(pool, &cursor, &out, NULL), INSITU_FORMAT);
     char nested[9 * MAX_NESTING + 64] = "";
     size_t size = 0;
@@ -440,28 +440,28 @@ static void test_deep_text_is_refused(void **state) {
 }
 
 static void test_deep_node_marks_the_pool(void **state) {
-    sym_pool *pool = *state;
-    sym a = parse(pool, "u0"), three = sym_int(pool, 3);
-    for (int i = 0; i < 2 * MAX_NESTING; i++) a = sym_make(pool, SYM_BITOR, (sym[]){a, three}, 2);
+    sym_pool_t *pool = *state;
+    sym_t a = parse(pool, "u0"), three = sym_int(pool, 3);
+    for (int i = 0; i < 2 * MAX_NESTING; i++) a = sym_make(pool, SYM_BITOR, (sym_t[]){a, three}, 2);
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_UNSUPPORTED);
     assert_int_equal(sym_add(pool, a, three).id, 0);
 }
 
 static void test_doubling_node_marks_the_pool(void **state) {
-    sym_pool *pool = *state;
-    sym a = parse(pool, "u0 // 3");
-    for (int i = 0; i < 64; i++) a = sym_make(pool, SYM_BITOR, (sym[]){a, a}, 2);
+    sym_pool_t *pool = *state;
+    sym_t a = parse(pool, "u0 // 3");
+    for (int i = 0; i < 64; i++) a = sym_make(pool, SYM_BITOR, (sym_t[]){a, a}, 2);
     assert_int_equal(sym_pool_status(pool, NULL), INSITU_UNSUPPORTED);
 }
 
 static void test_parser_stops(void **state) {
-    sym_pool *pool = *state;
+    sym_pool_t *pool = *state;
     static const char *const rows[][2] = {
         {"s0 + 1, 3", ", 3"}, {"s0]", "]"}, {"s0 -> x", " -> x"}, {"s0 = aten", " = aten"}, {"s0 ", " "}, {"2)", ")"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *cursor = rows[i][0];
-        sym out;
+        sym_t out;
         assert_int_equal(sym_parse(pool, &cursor, &out, NULL), INSITU_OK);
         assert_string_equal(cursor, rows[i][1]);
     }
@@ -479,7 +479,7 @@ static void test_parser_stops(void **state) {
                                       "99999999999999999999999"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         const char *cursor = bad[i];
-        sym out;
+        sym_t out;
         if (sym_parse(pool, &cursor, &out, NULL) != INSITU_FORMAT) fail_msg("accepted: %s", bad[i]);
     }
 }
@@ -494,12 +494,12 @@ static uint32_t random_below(uint32_t n) {
 
 enum { TRIED = 3, RANDOM_NODES = 40 };
 typedef struct expected {
-    sym built;
+    sym_t built;
     bool valid[TRIED];
     int64_t value[TRIED];
-} expected;
+} expected_t;
 
-static int64_t reference(sym_op op, int64_t a, int64_t b, int64_t c, bool *valid) {
+static int64_t reference(sym_op_t op, int64_t a, int64_t b, int64_t c, bool *valid) {
     int64_t out = 0;
     switch ((int)op) {
     case SYM_ADD: *valid &= checked_add(a, b, &out); break;
@@ -528,16 +528,16 @@ static int64_t reference(sym_op op, int64_t a, int64_t b, int64_t c, bool *valid
     return out;
 }
 
-static void check_random(sym_pool *pool, const expected *e, const sym_value values[TRIED][4]) {
+static void check_random(sym_pool_t *pool, const expected_t *e, const sym_value_t values[TRIED][4]) {
     static const bool bound[4] = {true, true, true, true};
-    text out;
+    text_t out;
     text_init(&out);
     sym_print(pool, e->built, &out);
     if (parse(pool, out.data).id != e->built.id) fail_msg("not read back: %s", out.data);
     int64_t min, max;
     sym_range(pool, e->built, &min, &max);
     for (int t = 0; t < TRIED; t++) {
-        sym_value got;
+        sym_value_t got;
         uint32_t missing;
         if (!e->valid[t]) continue;
         bool done = sym_evaluate(pool, e->built, values[t], bound, &got, &missing);
@@ -549,20 +549,20 @@ static void check_random(sym_pool *pool, const expected *e, const sym_value valu
     text_release(&out);
 }
 
-static void build_random(sym_pool *pool, expected *all, uint32_t count) {
-    static const sym_op ops[] = {SYM_ADD, SYM_ADD, SYM_MUL, SYM_FLOORDIV, SYM_MOD, SYM_MAX,
-                                 SYM_MIN, SYM_EQ,  SYM_NE,  SYM_LT,       SYM_LE,  SYM_GT,
-                                 SYM_GE,  SYM_AND, SYM_OR,  SYM_NOT,      SYM_ABS, SYM_WHERE};
-    sym_op op = ops[random_below(COUNT_OF(ops))];
-    const expected *args[3];
-    sym syms[3];
+static void build_random(sym_pool_t *pool, expected_t *all, uint32_t count) {
+    static const sym_op_t ops[] = {SYM_ADD, SYM_ADD, SYM_MUL, SYM_FLOORDIV, SYM_MOD, SYM_MAX,
+                                   SYM_MIN, SYM_EQ,  SYM_NE,  SYM_LT,       SYM_LE,  SYM_GT,
+                                   SYM_GE,  SYM_AND, SYM_OR,  SYM_NOT,      SYM_ABS, SYM_WHERE};
+    sym_op_t op = ops[random_below(COUNT_OF(ops))];
+    const expected_t *args[3];
+    sym_t syms[3];
     uint32_t arg_count = op == SYM_WHERE ? 3 : op == SYM_NOT || op == SYM_ABS ? 1 : 2;
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t back = random_below(4) ? random_below(count < 12 ? count : 12) + 1 : random_below(count) + 1;
         args[i] = &all[count - back];
         syms[i] = args[i]->built;
     }
-    expected *e = &all[count];
+    expected_t *e = &all[count];
     e->built = sym_make(pool, op, syms, arg_count);
     for (int t = 0; t < TRIED; t++) {
         e->valid[t] = args[0]->valid[t] && (arg_count < 2 || args[1]->valid[t]) && (arg_count < 3 || args[2]->valid[t]);
@@ -577,15 +577,15 @@ static void test_random_expressions(void **state) {
     for (uint32_t round = 0; round < 400; round++) {
         void *own = NULL;
         setup(&own);
-        sym_pool *pool = own;
-        expected all[RANDOM_NODES];
-        sym_value values[TRIED][4];
+        sym_pool_t *pool = own;
+        expected_t all[RANDOM_NODES];
+        sym_value_t values[TRIED][4];
         uint32_t count = 0;
         for (int t = 0; t < TRIED; t++) {
-            values[t][0] = (sym_value){.kind = SYM_KIND_INT, .i = 2 + random_below(99)};
-            values[t][1] = (sym_value){.kind = SYM_KIND_INT, .i = random_below(t == 0 ? 3 : 50)};
-            values[t][2] = (sym_value){.kind = SYM_KIND_INT, .i = (int64_t)random_below(40) - 20};
-            values[t][3] = (sym_value){.kind = SYM_KIND_FLOAT};
+            values[t][0] = (sym_value_t){.kind = SYM_KIND_INT, .i = 2 + random_below(99)};
+            values[t][1] = (sym_value_t){.kind = SYM_KIND_INT, .i = random_below(t == 0 ? 3 : 50)};
+            values[t][2] = (sym_value_t){.kind = SYM_KIND_INT, .i = (int64_t)random_below(40) - 20};
+            values[t][3] = (sym_value_t){.kind = SYM_KIND_FLOAT};
         }
         for (; count < 3; count++) {
             all[count].built = sym_of_symbol(pool, count);
@@ -599,7 +599,7 @@ static void test_random_expressions(void **state) {
         for (; count < RANDOM_NODES; count++) {
             build_random(pool, all, count);
             if (pool->failed) break;
-            check_random(pool, &all[count], (const sym_value(*)[4])values);
+            check_random(pool, &all[count], (const sym_value_t(*)[4])values);
         }
         sym_pool_release(pool);
     }
@@ -607,12 +607,12 @@ static void test_random_expressions(void **state) {
 
 /* ---- memory that runs out ---- */
 
-static insitu_status build_much(sym_pool *pool) {
+static insitu_status build_much(sym_pool_t *pool) {
     static const char *const rows[] = {"(s0 + 1)*(s1 + 2)*(u0 + 3) // 7", "max(s0, u0 % 5, where(u0 < 3, s1, 4)) // s0",
                                        "not (s1*s1 < u0 and 2*u0 // 4 == s0)", "0.5*float(s0) + zf0"};
-    sym_pool copy, view;
+    sym_pool_t copy, view;
     for (int round = 0; round < 100; round++) {
-        sym out;
+        sym_t out;
         const char *cursor = rows[round % 4];
         TRY(sym_parse(pool, &cursor, &out, NULL));
         out = sym_add(pool, sym_mul(pool, out, sym_int(pool, round)), sym_of_symbol(pool, 0));
@@ -621,7 +621,7 @@ static insitu_status build_much(sym_pool *pool) {
     TRY(sym_pool_clone(pool, &copy));
     sym_pool_release(&copy);
     sym_pool_view(pool, &view);
-    sym out = sym_floordiv(&view, sym_of_symbol(&view, 1), sym_int(&view, 12345));
+    sym_t out = sym_floordiv(&view, sym_of_symbol(&view, 1), sym_int(&view, 12345));
     assert_true(view.failed || sym_op_of(&view, out) == SYM_FLOORDIV);
     insitu_status status = sym_pool_status(&view, NULL);
     sym_pool_release(&view);
@@ -632,8 +632,8 @@ static void test_every_failed_allocation(void **state) {
     (void)state;
     insitu_status status = INSITU_NOMEM;
     for (uint64_t fail_at = 1; status != INSITU_OK; fail_at++) {
-        allocation_count count = {.fail_at = fail_at};
-        sym_pool pool;
+        allocation_count_t count = {.fail_at = fail_at};
+        sym_pool_t pool;
         count_allocations(&count);
         status = sym_pool_init(&pool);
         if (status == INSITU_OK) {

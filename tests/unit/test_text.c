@@ -7,7 +7,7 @@
 
 static void prints_are_joined(void **state) {
     (void)state;
-    text text;
+    text_t text;
     text_init(&text);
     text_printf(&text, "%%%d: ", 7);
     text_add(&text, "f32[2,3]xyz", 8);
@@ -20,14 +20,14 @@ static void prints_are_joined(void **state) {
     assert_null(text.data);
 }
 
-static void expect_form(text *text, const char *expected) {
+static void expect_form(text_t *text, const char *expected) {
     assert_string_equal(text->data, expected);
     text_release(text);
 }
 
 static void json_forms(void **state) {
     (void)state;
-    text text;
+    text_t text;
     text_init(&text);
     json_print_string(&text, "a\"\\\n\x7f\xc3\xa9\xf0\x9f\x98\x80");
     expect_form(&text, "\"a\\\"\\\\\\u000a\x7f\xc3\xa9\xf0\x9f\x98\x80\"");
@@ -54,9 +54,9 @@ static void failure_is_remembered(void **state) {
     (void)state;
     insitu_diag diag;
     insitu_diag_init(&diag);
-    text text;
+    text_t text;
     text_init(&text);
-    memory_set_hooks(&(memory_hooks){.alloc = refuse, .free = ignore});
+    memory_set_hooks(&(memory_hooks_t){.alloc = refuse, .free = ignore});
     text_printf(&text, "first");
     memory_set_hooks(NULL);
     text_printf(&text, "second");
@@ -77,7 +77,7 @@ static void keep_line(void *user, int level, const char *line) {
 
 static void log_goes_to_the_installed_sink_alone(void **state) {
     (void)state;
-    text lines;
+    text_t lines;
     text_init(&lines);
     log_printf(2, "nobody listens");
     insitu_log_set(keep_line, &lines);

@@ -9,36 +9,36 @@
 enum { THREADS = 8, ROUNDS = 12 };
 
 typedef struct shared {
-    saved_calls *calls;
+    saved_calls_t *calls;
     insitu_state *expected; /* after one call on a new state */
     insitu_state *contended;
     insitu_module *module;
     int refused, made; /* calls on the contended state */
     insitu_state *handed[THREADS];
     pthread_barrier_t barrier;
-} shared;
+} shared_t;
 
 typedef struct worker {
-    shared *shared;
+    shared_t *shared;
     int number;
     pthread_t thread;
-    saved_calls own; /* the shared engine and values with a diagnostic of one's own */
-} worker;
+    saved_calls_t own; /* the shared engine and values with a diagnostic of one's own */
+} worker_t;
 
-static void must(const worker *w, insitu_status status) {
+static void must(const worker_t *w, insitu_status status) {
     if (status == INSITU_OK) return;
     printf("%s: %s: %s\n", w->own.name, insitu_status_name(status), w->own.diag.message);
     abort(); /* cmocka's failures are the main thread's alone */
 }
 
-static void expect(const worker *w, bool is_good, const char *what) {
+static void expect(const worker_t *w, bool is_good, const char *what) {
     if (is_good) return;
     printf("%s: thread %d: %s\n", w->own.name, w->number, what);
     abort();
 }
 
 /* A state from its making to its end. */
-static void live_alone(worker *w, insitu_context *context, int round) {
+static void live_alone(worker_t *w, insitu_context *context, int round) {
     insitu_diag *diag = &w->own.diag;
     insitu_state *state, *fork;
     int32_t snapshot;
@@ -66,7 +66,7 @@ static void live_alone(worker *w, insitu_context *context, int round) {
 }
 
 /* Any of the verbs, at any moment, on the state that all threads use. */
-static void contend(worker *w, insitu_context *context, int round) {
+static void contend(worker_t *w, insitu_context *context, int round) {
     insitu_state *state = w->shared->contended, *fork = NULL;
     insitu_status status;
     switch ((round + w->number) % 4) {
@@ -85,14 +85,14 @@ static void contend(worker *w, insitu_context *context, int round) {
 }
 
 /* All threads call one module with no input, so that a call that is taken fails at once. */
-static void share_module(worker *w) {
+static void share_module(worker_t *w) {
     insitu_tensor outputs[64], inputs[MAX_INPUTS] = {{0}};
     insitu_status status = insitu_module_call(w->shared->module, inputs, outputs, &w->own.diag);
     expect(w, status == INSITU_ARG || status == INSITU_SHAPE, "a module's call without inputs");
 }
 
 /* The state that the neighbour has made and called; the barrier is the caller's way of handing it over. */
-static void take_over(worker *w, insitu_context *context) {
+static void take_over(worker_t *w, insitu_context *context) {
     insitu_diag *diag = &w->own.diag;
     insitu_state **own = &w->shared->handed[w->number], **other = &w->shared->handed[(w->number + 1) % THREADS];
     must(w, insitu_state_create(w->own.engine, own, diag));
@@ -104,7 +104,7 @@ static void take_over(worker *w, insitu_context *context) {
 }
 
 static void *work(void *argument) {
-    worker *w = argument;
+    worker_t *w = argument;
     insitu_context *context;
     must(w, insitu_context_create(w->own.engine, &context, &w->own.diag));
     for (int round = 0; round < ROUNDS; round++) {
@@ -121,16 +121,16 @@ static void *work(void *argument) {
 }
 
 static void check_program(const char *name) {
-    saved_calls calls;
-    worker workers[THREADS];
+    saved_calls_t calls;
+    worker_t workers[THREADS];
     assert_true(saved_calls_open(&calls, name, NULL));
-    shared shared = {.calls = &calls, .contended = calls.state};
+    shared_t shared = {.calls = &calls, .contended = calls.state};
     saved_must(&calls, insitu_state_create(calls.engine, &shared.expected, &calls.diag));
     saved_must(&calls, saved_calls_run(&calls, calls.context, shared.expected, 0));
     saved_must(&calls, insitu_module_create(calls.engine, &shared.module, &calls.diag));
     assert_int_equal(pthread_barrier_init(&shared.barrier, NULL, THREADS), 0);
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (worker){.shared = &shared, .number = i, .own = calls};
+        workers[i] = (worker_t){.shared = &shared, .number = i, .own = calls};
         insitu_diag_init(&workers[i].own.diag);
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
@@ -149,15 +149,15 @@ static void check_program(const char *name) {
 static void states_live_side_by_side(void **state) {
     (void)state;
     check_program("decoder.train.pt2");
-    check_program("deferred_updates.train.pt2");
+    check_program("late_updates.train.pt2");
     check_program("streaming.train.pt2");
     check_program("decoder_dynamic.train.pt2");
 }
 
 /* Programs are read and compiled by several threads, too. */
 static void *compile(void *argument) {
-    saved_calls calls;
-    worker *w = argument;
+    saved_calls_t calls;
+    worker_t *w = argument;
     if (!saved_calls_open(&calls, "ring_counter.train.pt2", NULL)) abort();
     for (uint32_t call = 0; call < calls.call_count; call++)
         must(w, saved_calls_run(&calls, calls.context, calls.state, call));
@@ -167,7 +167,7 @@ static void *compile(void *argument) {
 
 static void programs_are_compiled_side_by_side(void **state) {
     (void)state;
-    worker workers[THREADS] = {0};
+    worker_t workers[THREADS] = {0};
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&workers[i].thread, NULL, compile, &workers[i]), 0);
     for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_join(workers[i].thread, NULL), 0);

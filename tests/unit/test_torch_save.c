@@ -6,32 +6,32 @@
 #include "zip_writer.h"
 
 /* Three views of the small program: a parameter, a buffer that shares its storage, a constant. */
-static const pickle_view weight = {
+static const pickle_view_t weight = {
     .storage = "FloatStorage", .key = "0", .count = 6, .rank = 2, .sizes = {2, 3}, .strides = {1, 2}};
-static const pickle_view part = {
+static const pickle_view_t part = {
     .storage = "FloatStorage", .key = "0", .count = 6, .offset = 4, .rank = 1, .sizes = {2}, .strides = {1}};
-static const pickle_view constant = {.storage = "LongStorage", .key = "0", .count = 1};
-static const pickle_view nothing = {.storage = "FloatStorage", .key = "9", .rank = 1, .sizes = {0}, .strides = {1}};
+static const pickle_view_t constant = {.storage = "LongStorage", .key = "0", .count = 1};
+static const pickle_view_t nothing = {.storage = "FloatStorage", .key = "9", .rank = 1, .sizes = {0}, .strides = {1}};
 
 enum { WEIGHTS, CONSTANTS };
 
 /* A .pt2 file in the making: the pickles and the inner zip files may be changed before it is finished. */
 typedef struct saved_file {
     bool flat;
-    pickle_writer pickles[2];
-    zip_writer inner[2], outer;
-} saved_file;
+    pickle_writer_t pickles[2];
+    zip_writer_t inner[2], outer;
+} saved_file_t;
 
-static void fill_inner(saved_file *file, int which, const void *storage, size_t size) {
-    zip_writer *inner = &file->inner[which];
-    *inner = (zip_writer){0};
+static void fill_inner(saved_file_t *file, int which, const void *storage, size_t size) {
+    zip_writer_t *inner = &file->inner[which];
+    *inner = (zip_writer_t){0};
     zip_add(inner, "archive/data.pkl", NULL, 0);
     zip_add_text(inner, "archive/byteorder", "little");
     zip_add(inner, "archive/data/0", storage, size);
     zip_add_text(inner, "archive/version", "3\n");
 }
 
-static void fill(saved_file *file, bool flat) {
+static void fill(saved_file_t *file, bool flat) {
     file->flat = flat;
     fill_inner(file, WEIGHTS, weight_0, sizeof(weight_0));
     fill_inner(file, CONSTANTS, tensor_0, sizeof(tensor_0));
@@ -50,9 +50,10 @@ static void fill(saved_file *file, bool flat) {
 }
 
 /* The weights' dict holds one buffer as what add writes, and the parameter. */
-static void fill_part(saved_file *file, const pickle_view *view, void (*add)(pickle_writer *, const pickle_view *)) {
+static void fill_part(saved_file_t *file, const pickle_view_t *view,
+                      void (*add)(pickle_writer_t *, const pickle_view_t *)) {
     fill(file, true);
-    pickle_writer *pickle = &file->pickles[WEIGHTS];
+    pickle_writer_t *pickle = &file->pickles[WEIGHTS];
     pickle_begin_dict(pickle);
     pickle_text(pickle, "lin.w");
     pickle_parameter(pickle, &weight);
@@ -61,9 +62,9 @@ static void fill_part(saved_file *file, const pickle_view *view, void (*add)(pic
     pickle_end_dict(pickle);
 }
 
-static void finish_inner(saved_file *file, int which) {
-    zip_writer *inner = &file->inner[which];
-    zip_record *pickle = zip_record_of(inner, "archive/data.pkl");
+static void finish_inner(saved_file_t *file, int which) {
+    zip_writer_t *inner = &file->inner[which];
+    zip_record_t *pickle = zip_record_of(inner, "archive/data.pkl");
     if (pickle) {
         pickle->data = file->pickles[which].bytes;
         pickle->size = file->pickles[which].size;
@@ -72,12 +73,12 @@ static void finish_inner(saved_file *file, int which) {
 }
 
 /* Makes file->outer's bytes. */
-static void finish(saved_file *file) {
-    zip_writer *outer = &file->outer;
+static void finish(saved_file_t *file) {
+    zip_writer_t *outer = &file->outer;
     finish_inner(file, WEIGHTS);
     finish_inner(file, CONSTANTS);
-    const zip_writer *weights = &file->inner[WEIGHTS], *constants = &file->inner[CONSTANTS];
-    *outer = (zip_writer){.packed = file->flat};
+    const zip_writer_t *weights = &file->inner[WEIGHTS], *constants = &file->inner[CONSTANTS];
+    *outer = (zip_writer_t){.packed = file->flat};
     if (file->flat) {
         zip_add_text(outer, "serialized_exported_program.json", model_json);
         zip_add(outer, "serialized_state_dict.pt", weights->bytes, weights->size);
@@ -94,14 +95,14 @@ static void finish(saved_file *file) {
     zip_finish(outer);
 }
 
-static void release(saved_file *file) {
+static void release(saved_file_t *file) {
     zip_release(&file->inner[WEIGHTS]);
     zip_release(&file->inner[CONSTANTS]);
     zip_release(&file->outer);
 }
 
-static archive_program *open_good(saved_file *file) {
-    archive_program *program;
+static archive_program_t *open_good(saved_file_t *file) {
+    archive_program_t *program;
     insitu_diag diag;
     insitu_diag_init(&diag);
     finish(file);
@@ -109,7 +110,7 @@ static archive_program *open_good(saved_file *file) {
     return program;
 }
 
-static void expect_finished(saved_file *file, insitu_status expected, const char *text) {
+static void expect_finished(saved_file_t *file, insitu_status expected, const char *text) {
     insitu_diag diag;
     insitu_status status = try_bytes(file->outer.bytes, file->outer.size, &diag);
     if (status != expected || !strstr(diag.message, text))
@@ -118,7 +119,7 @@ static void expect_finished(saved_file *file, insitu_status expected, const char
     release(file);
 }
 
-static void expect(saved_file *file, insitu_status expected, const char *text) {
+static void expect(saved_file_t *file, insitu_status expected, const char *text) {
     finish(file);
     expect_finished(file, expected, text);
 }
@@ -128,19 +129,19 @@ static void expect(saved_file *file, insitu_status expected, const char *text) {
 static void both_containers_are_read(void **state) {
     (void)state;
     for (int flat = 0; flat < 2; flat++) {
-        saved_file file;
+        saved_file_t file;
         fill(&file, flat != 0);
-        archive_program *program = open_good(&file);
+        archive_program_t *program = open_good(&file);
         assert_int_equal(program->payload_count, 3);
         assert_int_equal(program->storage_count, 2);
-        const archive_payload *w = &program->payloads[program->inputs[0].payload];
-        const archive_payload *v = &program->payloads[program->inputs[1].payload];
-        const archive_payload *k = &program->payloads[program->inputs[2].payload];
+        const archive_payload_t *w = &program->payloads[program->inputs[0].payload];
+        const archive_payload_t *v = &program->payloads[program->inputs[1].payload];
+        const archive_payload_t *k = &program->payloads[program->inputs[2].payload];
         assert_int_equal(w->storage, v->storage);
         assert_true(w->is_param && !v->is_param && !w->is_constant && k->is_constant);
         assert_int_equal(w->dtype, DTYPE_F32);
         assert_true(w->strides[0] == 1 && w->strides[1] == 2 && v->offset == 4 && v->sizes[0] == 2);
-        const archive_storage *storage = &program->storages[w->storage];
+        const archive_storage_t *storage = &program->storages[w->storage];
         assert_string_equal(storage->record, flat ? "serialized_state_dict.pt/data/0" : "data/weights/model.pt/data/0");
         assert_int_equal((uintptr_t)storage->data % sizeof(float), 0);
         assert_int_equal(storage->size, sizeof(weight_0));
@@ -158,17 +159,17 @@ static void both_containers_are_read(void **state) {
 static void unaligned_storages_are_copied(void **state) {
     (void)state;
     for (size_t shift = 0; shift < 9; shift++) {
-        saved_file file;
+        saved_file_t file;
         fill(&file, true);
         finish(&file);
         static const char names[9][10] = {"a",      "ab",      "abc",      "abcd",     "abcde",
                                           "abcdef", "abcdefg", "abcdefgh", "abcdefghi"};
-        zip_writer outer = {.packed = true};
+        zip_writer_t outer = {.packed = true};
         zip_add_text(&outer, names[shift], "");
         for (size_t i = 0; i < file.outer.count; i++)
             zip_add(&outer, file.outer.records[i].name, file.outer.records[i].data, file.outer.records[i].size);
         zip_finish(&outer);
-        archive_program *program;
+        archive_program_t *program;
         insitu_diag diag;
         insitu_diag_init(&diag);
         if (open_bytes(outer.bytes, outer.size, &program, &diag) != INSITU_OK) fail_msg("%s", diag.message);
@@ -192,18 +193,18 @@ static void unaligned_storages_are_copied(void **state) {
 
 static void other_forms_of_tensors_are_read(void **state) {
     (void)state;
-    static void (*const forms[])(pickle_writer *, const pickle_view *) = {pickle_parameter, pickle_tensor,
-                                                                          pickle_parameter_with_state};
-    saved_file file;
+    static void (*const forms[])(pickle_writer_t *, const pickle_view_t *) = {pickle_parameter, pickle_tensor,
+                                                                              pickle_parameter_with_state};
+    saved_file_t file;
     for (size_t i = 0; i < COUNT_OF(forms); i++) {
         fill_part(&file, &part, forms[i]);
-        archive_program *program = open_good(&file);
+        archive_program_t *program = open_good(&file);
         assert_true(program->payloads[program->inputs[1].payload].is_param == (forms[i] != pickle_tensor));
         archive_destroy(program);
         release(&file);
     }
     fill(&file, true);
-    pickle_writer *pickle = &file.pickles[WEIGHTS];
+    pickle_writer_t *pickle = &file.pickles[WEIGHTS];
     pickle_begin(pickle);
     pickle_hooks(pickle); /* an ordered dict with attributes, and a tensor with some */
     pickle_put(pickle, "}", 1);
@@ -216,8 +217,8 @@ static void other_forms_of_tensors_are_read(void **state) {
     pickle_text(pickle, "v");
     pickle_buffer(pickle, "Tensor", &part);
     pickle_end_dict(pickle);
-    archive_program *program = open_good(&file);
-    const archive_payload *v = &program->payloads[program->inputs[1].payload];
+    archive_program_t *program = open_good(&file);
+    const archive_payload_t *v = &program->payloads[program->inputs[1].payload];
     assert_true(!v->is_param && v->offset == 4 && v->storage == program->payloads[program->inputs[0].payload].storage);
     archive_destroy(program);
     release(&file);
@@ -225,7 +226,7 @@ static void other_forms_of_tensors_are_read(void **state) {
 
 static void one_tensor_may_have_two_inputs(void **state) {
     (void)state;
-    saved_file file;
+    saved_file_t file;
     fill(&file, true);
     finish(&file);
     char *model = replace(model_json, "input_specs",
@@ -233,12 +234,12 @@ static void one_tensor_may_have_two_inputs(void **state) {
                           "{\"parameter\": {\"arg\": {\"name\": \"b_v\"}, \"parameter_name\": \"lin.w\"}}");
     char *same = replace(model, "\"b_v\": {\"dtype\"", "[{\"as_int\": 2}]", "[{\"as_int\": 2}, {\"as_int\": 3}]");
     char *strided = replace(same, "\"b_v\": {\"dtype\"", "[{\"as_int\": 1}]", "[{\"as_int\": 1}, {\"as_int\": 2}]");
-    zip_record *program_record = zip_record_of(&file.outer, "serialized_exported_program.json");
+    zip_record_t *program_record = zip_record_of(&file.outer, "serialized_exported_program.json");
     zip_release(&file.outer);
     program_record->data = strided;
     program_record->size = strlen(strided);
     zip_finish(&file.outer);
-    archive_program *program;
+    archive_program_t *program;
     insitu_diag diag;
     insitu_diag_init(&diag);
     if (open_bytes(file.outer.bytes, file.outer.size, &program, &diag) != INSITU_OK) fail_msg("%s", diag.message);
@@ -258,7 +259,7 @@ static void pickled_records_are_read(void **state) {
         "\"tensor_meta\": {}}, \"v\": {\"path_name\": \"weight_0\", \"is_param\": false, \"use_pickle\": true, "
         "\"tensor_meta\": {}}}}";
     static const struct {
-        const pickle_view *view;
+        const pickle_view_t *view;
         const char *class_name;
         insitu_status status;
         const char *text;
@@ -267,14 +268,14 @@ static void pickled_records_are_read(void **state) {
                  {&weight, "FloatStorage", INSITU_FORMAT, "'torch.FloatStorage' is not a class of tensors"},
                  {&weight, "MaskedTensor", INSITU_UNSUPPORTED, "weights/weight_0': archive/data.pkl, byte "}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        saved_file file;
+        saved_file_t file;
         fill(&file, false);
         pickle_begin(&file.pickles[WEIGHTS]);
         pickle_buffer(&file.pickles[WEIGHTS], cases[i].class_name, cases[i].view);
         pickle_op(&file.pickles[WEIGHTS], '.');
         finish(&file);
         zip_release(&file.outer);
-        *zip_record_of(&file.outer, "m/data/weights/model.pt") = (zip_record){
+        *zip_record_of(&file.outer, "m/data/weights/model.pt") = (zip_record_t){
             .name = "m/data/weights/weight_0", .data = file.inner[WEIGHTS].bytes, .size = file.inner[WEIGHTS].size};
         zip_add_text(&file.outer, "m/data/weights/model_weights_config.json", config);
         zip_finish(&file.outer);
@@ -287,7 +288,7 @@ static void pickled_records_are_read(void **state) {
 static void wrong_tensors_are_refused_by_name(void **state) {
     (void)state;
     static const struct {
-        pickle_view view;
+        pickle_view_t view;
         insitu_status status;
         const char *text;
     } cases[] = {
@@ -329,11 +330,11 @@ static void wrong_tensors_are_refused_by_name(void **state) {
          "'serialized_state_dict.pt': archive/data.pkl, byte "},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        saved_file file;
+        saved_file_t file;
         fill_part(&file, &cases[i].view, pickle_tensor);
         expect(&file, cases[i].status, cases[i].text);
     }
-    saved_file file;
+    saved_file_t file;
     fill_part(&file, &part, pickle_tensor);
     zip_record_of(&file.inner[WEIGHTS], "archive/data/0")->size = 0;
     expect(&file, INSITU_FORMAT, "has 0 bytes where 6 elements");
@@ -341,7 +342,7 @@ static void wrong_tensors_are_refused_by_name(void **state) {
 
 static void wrong_files_are_refused_by_record(void **state) {
     (void)state;
-    saved_file file;
+    saved_file_t file;
     fill(&file, true);
     zip_record_of(&file.inner[WEIGHTS], "archive/byteorder")->data = "bigend";
     expect(&file, INSITU_UNSUPPORTED, "'serialized_state_dict.pt': its byteorder is 'bigend'");
@@ -394,12 +395,12 @@ static void other_outer_files_are_refused(void **state) {
          "schema version 1.0", INSITU_VERSION},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        saved_file file;
+        saved_file_t file;
         fill(&file, true);
         finish(&file);
         zip_release(&file.outer);
-        zip_record *record = zip_record_of(&file.outer, cases[i].record);
-        *record = (zip_record){.name = cases[i].new_name, .data = cases[i].content, .size = strlen(cases[i].content)};
+        zip_record_t *record = zip_record_of(&file.outer, cases[i].record);
+        *record = (zip_record_t){.name = cases[i].new_name, .data = cases[i].content, .size = strlen(cases[i].content)};
         zip_finish(&file.outer);
         expect_finished(&file, cases[i].status, cases[i].text);
     }
@@ -411,10 +412,10 @@ static void overlapping_storages_are_refused(void **state) {
     enum { COUNT = 50000 };
     static const char *const shifts[] = {"a", "ab", "abc", "abcd"};
     static float large[COUNT];
-    pickle_view first = weight, second = part;
+    pickle_view_t first = weight, second = part;
     first.count = second.count = COUNT;
     second.key = "1";
-    saved_file file;
+    saved_file_t file;
     int refused = 0;
     for (size_t i = 0; i < COUNT_OF(shifts); i++) {
         fill(&file, true);
@@ -431,7 +432,7 @@ static void overlapping_storages_are_refused(void **state) {
         finish(&file);
         zip_release(&file.outer);
         zip_record_of(&file.outer, "version")->name = shifts[i]; /* moved before the weights */
-        zip_record moved = file.outer.records[3];
+        zip_record_t moved = file.outer.records[3];
         memmove(&file.outer.records[1], &file.outer.records[0], 3 * sizeof(moved));
         file.outer.records[0] = moved;
         zip_finish(&file.outer);
@@ -451,15 +452,15 @@ static void overlapping_storages_are_refused(void **state) {
 
 static void truncated_files_are_refused(void **state) {
     (void)state;
-    saved_file file;
+    saved_file_t file;
     insitu_diag diag;
     fill(&file, false);
     finish_inner(&file, WEIGHTS);
     size_t whole = file.inner[WEIGHTS].size;
     finish_inner(&file, CONSTANTS);
-    zip_writer outer = {0};
+    zip_writer_t outer = {0};
     zip_add_text(&outer, "m/models/model.json", model_json);
-    zip_record *weights = zip_add(&outer, "m/data/weights/model.pt", file.inner[WEIGHTS].bytes, whole);
+    zip_record_t *weights = zip_add(&outer, "m/data/weights/model.pt", file.inner[WEIGHTS].bytes, whole);
     zip_add(&outer, "m/data/constants/model.pt", file.inner[CONSTANTS].bytes, file.inner[CONSTANTS].size);
     zip_add_text(&outer, "m/archive_format", "pt2");
     zip_add_text(&outer, "m/archive_version", "0");
@@ -477,7 +478,7 @@ static void truncated_files_are_refused(void **state) {
 static void changed_bytes_never_crash(void **state) {
     (void)state;
     for (int flat = 0; flat < 2; flat++) {
-        saved_file file;
+        saved_file_t file;
         insitu_diag diag;
         fill(&file, flat != 0);
         finish(&file);
@@ -495,7 +496,7 @@ static void changed_bytes_never_crash(void **state) {
 
 static void running_out_of_memory_is_reported(void **state) {
     (void)state;
-    saved_file file;
+    saved_file_t file;
     fill(&file, true);
     finish(&file);
     expect_short_memory(file.outer.bytes, file.outer.size);

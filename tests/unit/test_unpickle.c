@@ -10,7 +10,8 @@
 #define BYTES(literal) literal, sizeof(literal) - 1
 
 /* The status; data is in a block of its own, so that a read beyond it is found. */
-static insitu_status read_pickle(arena *arena, const void *data, size_t size, const pickled **out, insitu_diag *diag) {
+static insitu_status read_pickle(arena_t *arena, const void *data, size_t size, const pickled_t **out,
+                                 insitu_diag *diag) {
     insitu_diag_init(diag);
     uint8_t *own = malloc(size ? size : 1);
     if (size) memcpy(own, data, size);
@@ -24,8 +25,8 @@ static insitu_status read_pickle(arena *arena, const void *data, size_t size, co
     return status;
 }
 
-static const pickled *good(arena *arena, const char *data, size_t size) {
-    const pickled *value;
+static const pickled_t *good(arena_t *arena, const char *data, size_t size) {
+    const pickled_t *value;
     insitu_diag diag;
     if (read_pickle(arena, data, size, &value, &diag) != INSITU_OK) fail_msg("%s", diag.message);
     return value;
@@ -49,9 +50,9 @@ static void numbers_are_read(void **state) {
                  {BYTES("\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f."), INT64_MAX},
                  {BYTES("\x8a\x08\0\0\0\0\0\0\0\x80."), INT64_MIN}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        arena arena;
+        arena_t arena;
         arena_init(&arena);
-        const pickled *value = good(&arena, cases[i].data, cases[i].size);
+        const pickled_t *value = good(&arena, cases[i].data, cases[i].size);
         assert_int_equal(value->kind, PICKLED_INT);
         assert_true(value->number == cases[i].number);
         arena_release(&arena);
@@ -60,7 +61,7 @@ static void numbers_are_read(void **state) {
 
 static void plain_values_are_read(void **state) {
     (void)state;
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
     assert_int_equal(good(&arena, BYTES("N."))->kind, PICKLED_NONE);
     assert_int_equal(good(&arena, BYTES("\x88."))->number, 1);
@@ -69,7 +70,7 @@ static void plain_values_are_read(void **state) {
     static const char *const text_forms[] = {"X\3\0\0\0abc.", "\x8c\3abc."};
     static const size_t text_sizes[] = {9, 6};
     for (size_t i = 0; i < COUNT_OF(text_forms); i++) {
-        const pickled *text = good(&arena, text_forms[i], text_sizes[i]);
+        const pickled_t *text = good(&arena, text_forms[i], text_sizes[i]);
         assert_int_equal(text->kind, PICKLED_TEXT);
         assert_string_equal(text->text, "abc");
         assert_int_equal(text->size, 3);
@@ -80,10 +81,10 @@ static void plain_values_are_read(void **state) {
 
 static void containers_are_read(void **state) {
     (void)state;
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
     assert_int_equal(good(&arena, BYTES(")."))->count, 0);
-    const pickled *tuple = good(&arena, BYTES("K\1K\2K\3\x87."));
+    const pickled_t *tuple = good(&arena, BYTES("K\1K\2K\3\x87."));
     assert_int_equal(tuple->kind, PICKLED_TUPLE);
     assert_int_equal(tuple->count, 3);
     assert_int_equal(tuple->items[0]->number, 1);
@@ -92,11 +93,11 @@ static void containers_are_read(void **state) {
     assert_int_equal(tuple->count, 3);
     assert_int_equal(tuple->items[1]->kind, PICKLED_TUPLE);
     assert_int_equal(tuple->items[1]->items[0]->number, 2);
-    const pickled *list = good(&arena, BYTES("]K\1a(K\2K\3e."));
+    const pickled_t *list = good(&arena, BYTES("]K\1a(K\2K\3e."));
     assert_int_equal(list->kind, PICKLED_LIST);
     assert_int_equal(list->count, 3);
     assert_int_equal(list->items[2]->number, 3);
-    const pickled *dict = good(&arena, BYTES("}X\1\0\0\0aK\1s(X\1\0\0\0bK\2X\1\0\0\0cK\3u."));
+    const pickled_t *dict = good(&arena, BYTES("}X\1\0\0\0aK\1s(X\1\0\0\0bK\2X\1\0\0\0cK\3u."));
     assert_int_equal(dict->kind, PICKLED_DICT);
     assert_int_equal(dict->count, 6);
     assert_string_equal(dict->items[4]->text, "c");
@@ -109,9 +110,9 @@ static void containers_are_read(void **state) {
 
 static void memo_and_frames_are_read(void **state) {
     (void)state;
-    arena arena;
+    arena_t arena;
     arena_init(&arena);
-    const pickled *tuple = good(&arena, BYTES("\x80\x04\x95\x08\0\0\0\0\0\0\0K\7\x94h\0\x86\x94."));
+    const pickled_t *tuple = good(&arena, BYTES("\x80\x04\x95\x08\0\0\0\0\0\0\0K\7\x94h\0\x86\x94."));
     assert_int_equal(tuple->count, 2);
     assert_ptr_equal(tuple->items[0], tuple->items[1]);
     tuple = good(&arena, BYTES("K\7r\0\0\0\0N\x94j\0\0\0\0h\1\x87K\1\x87."));
@@ -119,7 +120,7 @@ static void memo_and_frames_are_read(void **state) {
     assert_int_equal(tuple->items[1]->items[2]->kind, PICKLED_NONE);
     tuple = good(&arena, BYTES("]q\0h\0a.")); /* a list of itself */
     assert_ptr_equal(tuple->items[0], tuple);
-    const pickled *global = good(&arena, BYTES("\x8c\5torch\x8c\7float32\x93."));
+    const pickled_t *global = good(&arena, BYTES("\x8c\5torch\x8c\7float32\x93."));
     assert_int_equal(global->kind, PICKLED_GLOBAL);
     assert_int_equal(good(&arena, BYTES("ctorch\nSize\nK\2\x85\x85R."))->count, 1);
     arena_release(&arena);
@@ -127,30 +128,30 @@ static void memo_and_frames_are_read(void **state) {
 
 static void tensors_are_read(void **state) {
     (void)state;
-    static const pickle_view typed = {.storage = "HalfStorage",
-                                      .key = "12",
-                                      .count = 70000,
-                                      .offset = 300,
-                                      .rank = 2,
-                                      .sizes = {3, 4},
-                                      .strides = {1, 3}},
-                             untyped = {.storage = "UntypedStorage",
-                                        .key = "0",
-                                        .count = 8,
-                                        .rank = 1,
-                                        .sizes = {4},
-                                        .strides = {1},
-                                        .dtype = "uint16",
-                                        .bits = "neg"};
-    pickle_writer pickle;
-    arena arena;
+    static const pickle_view_t typed = {.storage = "HalfStorage",
+                                        .key = "12",
+                                        .count = 70000,
+                                        .offset = 300,
+                                        .rank = 2,
+                                        .sizes = {3, 4},
+                                        .strides = {1, 3}},
+                               untyped = {.storage = "UntypedStorage",
+                                          .key = "0",
+                                          .count = 8,
+                                          .rank = 1,
+                                          .sizes = {4},
+                                          .strides = {1},
+                                          .dtype = "uint16",
+                                          .bits = "neg"};
+    pickle_writer_t pickle;
+    arena_t arena;
     arena_init(&arena);
     pickle_begin(&pickle);
     pickle_parameter(&pickle, &typed);
     pickle_buffer(&pickle, "Tensor", &untyped);
     pickle_put(&pickle, "\x86.", 2);
-    const pickled *both = good(&arena, (const char *)pickle.bytes, pickle.size);
-    const pickled_tensor *first = both->items[0]->tensor, *second = both->items[1]->tensor;
+    const pickled_t *both = good(&arena, (const char *)pickle.bytes, pickle.size);
+    const pickled_tensor_t *first = both->items[0]->tensor, *second = both->items[1]->tensor;
     assert_int_equal(both->items[0]->kind, PICKLED_TENSOR);
     assert_string_equal(first->storage->key, "12");
     assert_true(first->storage->count == 70000 && first->offset == 300);
@@ -283,8 +284,8 @@ static const struct refusal {
 static void wrong_pickles_are_refused(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(refusals); i++) {
-        arena arena;
-        const pickled *value;
+        arena_t arena;
+        const pickled_t *value;
         insitu_diag diag;
         arena_init(&arena);
         insitu_status status = read_pickle(&arena, refusals[i].data, refusals[i].size, &value, &diag);
@@ -294,8 +295,8 @@ static void wrong_pickles_are_refused(void **state) {
     }
 }
 
-static void write_example(pickle_writer *pickle) {
-    static const pickle_view view = {
+static void write_example(pickle_writer_t *pickle) {
+    static const pickle_view_t view = {
         .storage = "FloatStorage", .key = "0", .count = 6, .rank = 2, .sizes = {2, 3}, .strides = {3, 1}};
     pickle_begin_dict(pickle);
     pickle_text(pickle, "w");
@@ -306,8 +307,8 @@ static void write_example(pickle_writer *pickle) {
 }
 
 static void try_bytes(const uint8_t *data, size_t size, insitu_status expected) {
-    arena arena;
-    const pickled *value;
+    arena_t arena;
+    const pickled_t *value;
     insitu_diag diag;
     arena_init(&arena);
     insitu_status status = read_pickle(&arena, data, size, &value, &diag);
@@ -317,14 +318,14 @@ static void try_bytes(const uint8_t *data, size_t size, insitu_status expected) 
 
 static void truncated_pickles_are_refused(void **state) {
     (void)state;
-    pickle_writer pickle;
+    pickle_writer_t pickle;
     write_example(&pickle);
     for (size_t size = 0; size < pickle.size; size++) try_bytes(pickle.bytes, size, INSITU_FORMAT);
 }
 
 static void changed_bytes_never_crash(void **state) {
     (void)state;
-    pickle_writer pickle;
+    pickle_writer_t pickle;
     write_example(&pickle);
     for (size_t i = 0; i < pickle.size; i++) {
         uint8_t before = pickle.bytes[i];
@@ -338,8 +339,8 @@ static void changed_bytes_never_crash(void **state) {
 
 /* count times one opcode after a beginning, and an end */
 static insitu_status repeated(const char *begin, char opcode, size_t count, const char *end) {
-    arena arena;
-    const pickled *value;
+    arena_t arena;
+    const pickled_t *value;
     insitu_diag diag;
     size_t begin_size = strlen(begin), size = begin_size + count + strlen(end);
     char *data = malloc(size);

@@ -8,7 +8,7 @@ static float zeros[ROWS * WIDTH], ones[ROWS * WIDTH], row[WIDTH], found[ROWS * W
 
 /* A cache that begins with such rows, of which each call writes one; what comes out is the cache plus a constant. */
 static insitu_engine *make_engine(const float *initial, const float *added) {
-    built b;
+    built_t b;
     insitu_engine *engine;
     insitu_value cache, next, constant, sum;
     insitu_number sizes[] = {insitu_int(ROWS), insitu_int(WIDTH)};
@@ -102,7 +102,7 @@ static void zero_states_touch_no_page(void **test) {
     static uint8_t value[LARGE];
     const void *const initials[] = {NULL, value};
     for (size_t i = 0; i < 2; i++) {
-        built b;
+        built_t b;
         insitu_engine *engine;
         insitu_state *state, *other;
         insitu_tensor tensor;

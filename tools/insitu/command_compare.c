@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const option options[] = {
+static const option_t options[] = {
     {OPTION_REFERENCE, "--reference", "FILE", "safetensors file of one call's inputs and values; each one is a call",
      OFTEN},
     {OPTION_RTOL, "--rtol", "X", "relative tolerance of floats; by default one for each dtype", ONCE},
@@ -25,22 +25,22 @@ static const option options[] = {
 static const char input_prefix[] = "in.", value_prefix[] = "node.";
 
 typedef struct comparison {
-    session session;
+    session_t session;
     json_t *nodes;             /* of the program, as printed */
     double relative, absolute; /* NaN: the dtype's own */
-} comparison;
+} comparison_t;
 
 typedef struct reference {
     int number; /* of the call */
     const char *path;
-    tensor_list tensors;       /* the file's */
-    tensor_list inputs;        /* those that are inputs, without their prefix */
+    tensor_list_t tensors;     /* the file's */
+    tensor_list_t inputs;      /* those that are inputs, without their prefix */
     size_t value_count, equal; /* values in the file, and how many were found equal */
-} reference;
+} reference_t;
 
 /* ---- the program's nodes ---- */
 
-static int load_nodes(comparison *comparison, const char *path) {
+static int load_nodes(comparison_t *comparison, const char *path) {
     insitu_print_options print = {.struct_size = sizeof(print), .json = true};
     insitu_diag diag;
     insitu_diag_init(&diag);
@@ -73,7 +73,7 @@ static bool defines(const json_t *node, const char *value) {
 }
 
 /* "%mul_1 = aten.mul.Tensor, model.py:41" */
-static void print_node(const comparison *comparison, const char *value) {
+static void print_node(const comparison_t *comparison, const char *value) {
     static const char prefix[] = "torch.ops.";
     for (size_t i = 0; i < json_array_size(comparison->nodes); i++) {
         const json_t *node = json_array_get(comparison->nodes, i);
@@ -101,9 +101,9 @@ static void print_place(const insitu_tensor *tensor, int64_t position) {
     }
 }
 
-static void print_difference(const comparison *comparison, const reference *reference, const char *value,
+static void print_difference(const comparison_t *comparison, const reference_t *reference, const char *value,
                              const insitu_tensor *got, const insitu_tensor *wanted,
-                             const tensor_difference *difference) {
+                             const tensor_difference_t *difference) {
     char got_type[128], wanted_type[128];
     tensor_type_text(got, got_type, sizeof(got_type));
     tensor_type_text(wanted, wanted_type, sizeof(wanted_type));
@@ -119,17 +119,17 @@ static void print_difference(const comparison *comparison, const reference *refe
     printf("] is %.9g where %.9g was expected\n", difference->got, difference->wanted);
 }
 
-static int compare_output(const comparison *comparison, reference *reference, int32_t index, const char *name,
+static int compare_output(const comparison_t *comparison, reference_t *reference, int32_t index, const char *name,
                           size_t *differing) {
     insitu_tensor got;
-    const named_tensor *wanted = tensors_find(&reference->tensors, name);
+    const named_tensor_t *wanted = tensors_find(&reference->tensors, name);
     if (!wanted) return DONE;
     int code = session_output(&comparison->session, reference->number, index, &got);
     if (code != DONE) return code;
-    tolerance tolerance = tolerance_of(wanted->tensor.dtype);
+    tolerance_t tolerance = tolerance_of(wanted->tensor.dtype);
     if (!isnan(comparison->relative)) tolerance.relative = comparison->relative;
     if (!isnan(comparison->absolute)) tolerance.absolute = comparison->absolute;
-    tensor_difference difference = tensor_compare(&got, &wanted->tensor, tolerance);
+    tensor_difference_t difference = tensor_compare(&got, &wanted->tensor, tolerance);
     if (!difference.count && !difference.is_other_type)
         reference->equal++;
     else if (!(*differing)++)
@@ -141,16 +141,16 @@ static int compare_output(const comparison *comparison, reference *reference, in
 
 static bool begins(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
 
-static int add_input(const comparison *comparison, reference *reference, const char *name, insitu_tensor *tensor) {
+static int add_input(const comparison_t *comparison, reference_t *reference, const char *name, insitu_tensor *tensor) {
     int code = session_lay_out(&comparison->session, name, tensor);
     return code == DONE ? tensors_add(&reference->inputs, name, tensor) : code;
 }
 
 /* Sorts the file's tensors; values must be nodes of the program. */
-static int read_reference(const comparison *comparison, reference *reference) {
+static int read_reference(const comparison_t *comparison, reference_t *reference) {
     int code = read_named_tensors(reference->path, &reference->tensors);
     for (size_t i = 0; code == DONE && i < reference->tensors.count; i++) {
-        named_tensor *item = &reference->tensors.items[i];
+        named_tensor_t *item = &reference->tensors.items[i];
         bool is_value = begins(item->name, value_prefix);
         reference->value_count += is_value;
         if (begins(item->name, input_prefix))
@@ -167,7 +167,7 @@ static int read_reference(const comparison *comparison, reference *reference) {
     return code;
 }
 
-static int compare_values(const comparison *comparison, reference *reference, size_t *out_differing) {
+static int compare_values(const comparison_t *comparison, reference_t *reference, size_t *out_differing) {
     const insitu_engine *engine = comparison->session.source.engine;
     int code = DONE;
     *out_differing = 0;
@@ -179,8 +179,8 @@ static int compare_values(const comparison *comparison, reference *reference, si
     return code;
 }
 
-static int compare_call(const comparison *comparison, int number, const char *path) {
-    reference reference = {.number = number, .path = path};
+static int compare_call(const comparison_t *comparison, int number, const char *path) {
+    reference_t reference = {.number = number, .path = path};
     size_t differing = 0;
     int code = read_reference(comparison, &reference);
     if (code == DONE) code = session_call(&comparison->session, number, path, &reference.inputs);
@@ -195,7 +195,7 @@ static int compare_call(const comparison *comparison, int number, const char *pa
 /* ---- the command ---- */
 
 /* NaN if the option was not given. */
-static int read_tolerance(const command *command, const arguments *arguments, option_id id, double *out) {
+static int read_tolerance(const command_t *command, const arguments_t *arguments, option_id_t id, double *out) {
     const char *text = argument_value(arguments, id);
     char *end = NULL;
     *out = (double)NAN;
@@ -205,7 +205,7 @@ static int read_tolerance(const command *command, const arguments *arguments, op
     return usage_error(command, "'%s' is no tolerance: a number that is not negative is expected", text);
 }
 
-static int check_arguments(const command *command, const arguments *arguments, comparison *comparison) {
+static int check_arguments(const command_t *command, const arguments_t *arguments, comparison_t *comparison) {
     const char *path = readable_path(arguments->file);
     if (!path) return FAILED;
     if (file_kind_of(path) == KIND_ENGINE)
@@ -218,7 +218,7 @@ static int check_arguments(const command *command, const arguments *arguments, c
 }
 
 /* Calls on one state, up to the first that differs. */
-static int compare_calls(comparison *comparison, const arguments *arguments) {
+static int compare_calls(comparison_t *comparison, const arguments_t *arguments) {
     int number = 0;
     int code = load_nodes(comparison, arguments->file);
     for (size_t i = 0; code == DONE && i < arguments->option_count; i++)
@@ -227,17 +227,17 @@ static int compare_calls(comparison *comparison, const arguments *arguments) {
     return code;
 }
 
-int command_compare(const command *command, int argc, char **argv) {
-    arguments arguments;
+int command_compare(const command_t *command, int argc, char **argv) {
+    arguments_t arguments;
     int code;
     if (!arguments_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &arguments, &code))
         return code;
-    comparison comparison = {0};
+    comparison_t comparison = {0};
     insitu_compile_options compile_options;
     arguments_compile_options(&arguments, &compile_options);
     compile_options.keep_values = true;
     code = check_arguments(command, &arguments, &comparison);
-    if (code == DONE) code = session_open(arguments.file, &compile_options, &(state_start){0}, &comparison.session);
+    if (code == DONE) code = session_open(arguments.file, &compile_options, &(state_start_t){0}, &comparison.session);
     if (code == DONE) code = compare_calls(&comparison, &arguments);
     int output_code = finish_output();
     json_decref(comparison.nodes);

@@ -2,7 +2,7 @@
 #include "file_kind.h"
 #include "paths.h"
 
-static const option options[] = {
+static const option_t options[] = {
     {OPTION_OUTPUT, "-o", "FILE", "the engine file to write", ONCE},
     COMPILE_OPTIONS,
     DEVICE_OPTION,
@@ -11,7 +11,7 @@ static const option options[] = {
 
 static int save(const insitu_engine *engine, const char *out_path) {
     insitu_diag diag;
-    written_file file;
+    written_file_t file;
     insitu_diag_init(&diag);
     int code = written_begin(out_path, &file);
     if (code == DONE && insitu_engine_save(engine, file.path, &diag) != INSITU_OK) code = report_failure(NULL, &diag);
@@ -40,8 +40,8 @@ static int compile(const char *path, const insitu_compile_options *compile_optio
     return code;
 }
 
-int command_compile(const command *command, int argc, char **argv) {
-    arguments arguments;
+int command_compile(const command_t *command, int argc, char **argv) {
+    arguments_t arguments;
     int code;
     if (!arguments_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &arguments, &code))
         return code;

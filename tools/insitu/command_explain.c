@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-static const option options[] = {
+static const option_t options[] = {
     {OPTION_JSON, "--json", NULL, "print one JSON object", ONCE},
     DEVICE_OPTION,
     HELP_OPTION,
@@ -39,12 +39,12 @@ static int print_json(const insitu_engine *engine) {
     return is_whole ? DONE : report_error("the report can't be printed: out of memory");
 }
 
-int command_explain(const command *command, int argc, char **argv) {
-    arguments arguments;
+int command_explain(const command_t *command, int argc, char **argv) {
+    arguments_t arguments;
     int code;
     if (!arguments_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &arguments, &code))
         return code;
-    engine_source source;
+    engine_source_t source;
     insitu_compile_options compile_options;
     arguments_compile_options(&arguments, &compile_options);
     code = engine_source_open(arguments.file, &compile_options, NULL, &source);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static const option options[] = {
+static const option_t options[] = {
     {OPTION_JSON, "--json", NULL, "print one JSON object", ONCE},
     {OPTION_HASHES, "--hashes", NULL, "of a .pt2 program: also xxh64 of each stored tensor's elements", ONCE},
     {OPTION_VALUES, "--values", NULL, "of a .pt2 program, with --json: also each stored tensor's elements", ONCE},
@@ -14,11 +14,11 @@ static const option options[] = {
     HELP_OPTION,
 };
 
-static bool is_given(const arguments *arguments, option_id id) { return argument_value(arguments, id) != NULL; }
+static bool is_given(const arguments_t *arguments, option_id_t id) { return argument_value(arguments, id) != NULL; }
 
 /* ---- programs ---- */
 
-static int print_program(const arguments *arguments) {
+static int print_program(const arguments_t *arguments) {
     insitu_print_options print = {.struct_size = sizeof(print)};
     print.json = is_given(arguments, OPTION_JSON);
     print.hashes = is_given(arguments, OPTION_HASHES);
@@ -48,10 +48,10 @@ static int print_texts(const insitu_engine *engine) {
     return code == DONE ? print_engine_text(engine, "plan") : code;
 }
 
-static int print_engine(const arguments *arguments) {
+static int print_engine(const arguments_t *arguments) {
     insitu_load_options load_options = {.struct_size = sizeof(load_options)};
     load_options.verify_weights = is_given(arguments, OPTION_VERIFY);
-    engine_source source = {0};
+    engine_source_t source = {0};
     insitu_compile_options compile_options;
     arguments_compile_options(arguments, &compile_options);
     int code = engine_source_open(arguments->file, &compile_options, &load_options, &source);
@@ -61,8 +61,8 @@ static int print_engine(const arguments *arguments) {
     return code;
 }
 
-static int check_options(const command *command, const arguments *arguments, bool is_program, bool shows_program) {
-    static const option_id of_programs[] = {OPTION_HASHES, OPTION_VALUES};
+static int check_options(const command_t *command, const arguments_t *arguments, bool is_program, bool shows_program) {
+    static const option_id_t of_programs[] = {OPTION_HASHES, OPTION_VALUES};
     if (is_given(arguments, OPTION_VERIFY) && is_program)
         return usage_error(command, "option '--verify' is for an engine file, and '%s' is a .pt2 program",
                            arguments->file);
@@ -75,8 +75,8 @@ static int check_options(const command *command, const arguments *arguments, boo
     return DONE;
 }
 
-int command_inspect(const command *command, int argc, char **argv) {
-    arguments arguments;
+int command_inspect(const command_t *command, int argc, char **argv) {
+    arguments_t arguments;
     int code;
     if (!arguments_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &arguments, &code))
         return code;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const option options[] = {
+static const option_t options[] = {
     {OPTION_INPUT, "--input", "FILE", "safetensors file of one call's inputs by name; each one starts a call", OFTEN},
     {OPTION_ZEROS, "--zeros", NULL, "start a call whose inputs are all zeros", OFTEN},
     {OPTION_RANDOM, "--random", "SEED", "start a call with random inputs: floats from -1 to 1, all else 0 or 1",
@@ -28,14 +28,14 @@ static const option options[] = {
 typedef struct call {
     int number;
     const char *input_path;  /* where the inputs are from: a file, or "--zeros" */
-    made_inputs *made;       /* NULL: they are read from the file */
+    made_inputs_t *made;     /* NULL: they are read from the file */
     const char *output_path; /* NULL: nothing is written */
     bool prints_stats;
-} call;
+} call_t;
 
 /* ---- outputs ---- */
 
-static int collect_outputs(const session *session, const call *call, tensor_list *results, insitu_diag *diag) {
+static int collect_outputs(const session_t *session, const call_t *call, tensor_list_t *results, insitu_diag *diag) {
     for (int32_t i = 0; i < insitu_engine_output_count(session->source.engine); i++) {
         insitu_value_info info = {.struct_size = sizeof(info)};
         insitu_tensor tensor;
@@ -49,7 +49,7 @@ static int collect_outputs(const session *session, const call *call, tensor_list
     return DONE;
 }
 
-static int collect_mutated(const session *session, const tensor_list *inputs, tensor_list *results) {
+static int collect_mutated(const session_t *session, const tensor_list_t *inputs, tensor_list_t *results) {
     for (size_t i = 0; i < inputs->count; i++) {
         const char *name = inputs->items[i].name;
         if (!insitu_engine_input_is_written(session->source.engine, name)) continue;
@@ -64,9 +64,9 @@ static int collect_mutated(const session *session, const tensor_list *inputs, te
     return DONE;
 }
 
-static int write_results(const session *session, const call *call, const tensor_list *inputs, insitu_diag *diag) {
+static int write_results(const session_t *session, const call_t *call, const tensor_list_t *inputs, insitu_diag *diag) {
     if (!call->output_path) return DONE;
-    tensor_list results = {0};
+    tensor_list_t results = {0};
     int code = collect_outputs(session, call, &results, diag);
     if (code == DONE) code = collect_mutated(session, inputs, &results);
     if (code == DONE) code = tensors_write(call->output_path, &results);
@@ -74,7 +74,7 @@ static int write_results(const session *session, const call *call, const tensor_
     return code;
 }
 
-static int print_stats(const session *session, const call *call, insitu_diag *diag) {
+static int print_stats(const session_t *session, const call_t *call, insitu_diag *diag) {
     insitu_run_stats stats = {.struct_size = sizeof(stats)};
     if (!call->prints_stats) return DONE;
     if (insitu_context_stats(session->context, &stats, diag) != INSITU_OK) return call_failure(call->number, diag);
@@ -91,8 +91,8 @@ static int print_stats(const session *session, const call *call, insitu_diag *di
 /* ---- calls ---- */
 
 /* Makes the call and writes its results; the inputs must outlive both, as an output may be an input's memory. */
-static int make_call(const session *session, const call *call) {
-    tensor_list inputs;
+static int make_call(const session_t *session, const call_t *call) {
+    tensor_list_t inputs;
     insitu_diag diag;
     insitu_diag_init(&diag);
     int code = call->made ? make_inputs(call->made, session->source.engine, &inputs)
@@ -107,12 +107,12 @@ static int make_call(const session *session, const call *call) {
     return code;
 }
 
-static bool starts_call(option_id id) { return id == OPTION_INPUT || id == OPTION_ZEROS || id == OPTION_RANDOM; }
+static bool starts_call(option_id_t id) { return id == OPTION_INPUT || id == OPTION_ZEROS || id == OPTION_RANDOM; }
 
 /* The output that belongs to the call that the option at index starts; NULL. */
-static const char *output_of(const arguments *arguments, size_t index) {
+static const char *output_of(const arguments_t *arguments, size_t index) {
     for (size_t i = index + 1; i < arguments->option_count; i++) {
-        const given_option *given = &arguments->options[i];
+        const given_option_t *given = &arguments->options[i];
         if (starts_call(given->option->id)) break;
         if (given->option->id == OPTION_OUTPUT) return given->value;
     }
@@ -120,12 +120,12 @@ static const char *output_of(const arguments *arguments, size_t index) {
 }
 
 /* Makes the calls in order, up to the first that fails. */
-static int make_calls(const session *session, const arguments *arguments) {
-    call call = {.number = -1, .prints_stats = argument_value(arguments, OPTION_STATS) != NULL};
-    made_inputs made = {
+static int make_calls(const session_t *session, const arguments_t *arguments) {
+    call_t call = {.number = -1, .prints_stats = argument_value(arguments, OPTION_STATS) != NULL};
+    made_inputs_t made = {
         .random_state = arguments->seed, .sizes = arguments->sizes, .size_count = arguments->size_count};
     for (size_t i = 0; i < arguments->option_count; i++) {
-        const given_option *given = &arguments->options[i];
+        const given_option_t *given = &arguments->options[i];
         if (!starts_call(given->option->id)) continue;
         bool is_file = given->option->id == OPTION_INPUT;
         call.number++;
@@ -139,11 +139,11 @@ static int make_calls(const session *session, const arguments *arguments) {
     return DONE;
 }
 
-static int check_calls(const command *command, const arguments *arguments) {
+static int check_calls(const command_t *command, const arguments_t *arguments) {
     size_t calls = 0, made = 0;
     bool may_have_output = false;
     for (size_t i = 0; i < arguments->option_count; i++) {
-        const given_option *given = &arguments->options[i];
+        const given_option_t *given = &arguments->options[i];
         if (starts_call(given->option->id)) {
             calls++;
             made += given->option->id != OPTION_INPUT;
@@ -164,7 +164,7 @@ static int check_calls(const command *command, const arguments *arguments) {
 /* Every buffer of the module: the states as they are now, and the buffers that the program does not write. */
 static int save_state(const insitu_state *state, const char *path) {
     insitu_diag diag;
-    written_file file;
+    written_file_t file;
     insitu_diag_init(&diag);
     int code = written_begin(path, &file);
     if (code == DONE && insitu_state_save_all(state, file.path, &diag) != INSITU_OK) code = report_failure(NULL, &diag);
@@ -172,7 +172,7 @@ static int save_state(const insitu_state *state, const char *path) {
     return written_end(&file, code);
 }
 
-static int run_session(const session *session, const arguments *arguments) {
+static int run_session(const session_t *session, const arguments_t *arguments) {
     const char *save_path = argument_value(arguments, OPTION_SAVE_STATE);
     int code = make_calls(session, arguments);
     if (!save_path) return code;
@@ -180,9 +180,10 @@ static int run_session(const session *session, const arguments *arguments) {
     return code == DONE ? save_code : code;
 }
 
-static int check_file(const command *command, const arguments *arguments) {
-    static const option_id of_programs[] = {OPTION_STRICT, OPTION_NO_INPLACE, OPTION_KEEP_VALUES, OPTION_MUTATED_INPUT,
-                                            OPTION_STATE,  OPTION_BOUNDS,     OPTION_CACHE};
+static int check_file(const command_t *command, const arguments_t *arguments) {
+    static const option_id_t of_programs[] = {OPTION_STRICT,        OPTION_NO_INPLACE, OPTION_KEEP_VALUES,
+                                              OPTION_MUTATED_INPUT, OPTION_STATE,      OPTION_BOUNDS,
+                                              OPTION_CACHE};
     const char *path = readable_path(arguments->file);
     if (!path) return FAILED;
     for (size_t i = 0; i < sizeof(of_programs) / sizeof(of_programs[0]); i++) {
@@ -194,20 +195,20 @@ static int check_file(const command *command, const arguments *arguments) {
     return DONE;
 }
 
-int command_run(const command *command, int argc, char **argv) {
-    arguments arguments;
+int command_run(const command_t *command, int argc, char **argv) {
+    arguments_t arguments;
     int code;
     if (!arguments_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &arguments, &code))
         return code;
     insitu_compile_options compile_options;
-    session session = {0};
+    session_t session = {0};
     code = check_calls(command, &arguments);
     arguments_compile_options(&arguments, &compile_options);
     if (code == DONE) code = check_written_files(command, &arguments);
     if (code == DONE) code = check_file(command, &arguments);
-    const state_start start = {.load_path = argument_value(&arguments, OPTION_LOAD_STATE),
-                               .sizes = arguments.state_sizes,
-                               .size_count = arguments.state_size_count};
+    const state_start_t start = {.load_path = argument_value(&arguments, OPTION_LOAD_STATE),
+                                 .sizes = arguments.state_sizes,
+                                 .size_count = arguments.state_size_count};
     if (code == DONE) code = session_open(arguments.file, &compile_options, &start, &session);
     if (code == DONE) code = run_session(&session, &arguments);
     int output_code = finish_output();

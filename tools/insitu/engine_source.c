@@ -6,7 +6,7 @@
 #include <string.h>
 
 static insitu_status open_source(const char *path, const insitu_compile_options *options,
-                                 const insitu_load_options *load_options, engine_source *source, insitu_diag *diag) {
+                                 const insitu_load_options *load_options, engine_source_t *source, insitu_diag *diag) {
     if (!is_program_file(path)) return insitu_engine_load(path, load_options, &source->engine, diag);
     insitu_status status = insitu_program_load(path, &source->program, diag);
     if (status != INSITU_OK) return status;
@@ -14,8 +14,8 @@ static insitu_status open_source(const char *path, const insitu_compile_options 
 }
 
 int engine_source_open(const char *path, const insitu_compile_options *options, const insitu_load_options *load_options,
-                       engine_source *out_source) {
-    *out_source = (engine_source){0};
+                       engine_source_t *out_source) {
+    *out_source = (engine_source_t){0};
     const char *shown = path;
     path = readable_path(shown);
     if (!path) return FAILED;
@@ -34,10 +34,10 @@ int engine_source_open(const char *path, const insitu_compile_options *options, 
     return code;
 }
 
-void engine_source_close(engine_source *source) {
+void engine_source_close(engine_source_t *source) {
     insitu_engine_destroy(source->engine);
     insitu_program_destroy(source->program);
-    *source = (engine_source){0};
+    *source = (engine_source_t){0};
 }
 
 int print_engine_text(const insitu_engine *engine, const char *what) {

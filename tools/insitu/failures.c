@@ -34,7 +34,7 @@ int report_error(const char *format, ...) {
     return FAILED;
 }
 
-int usage_error(const command *command, const char *format, ...) {
+int usage_error(const command_t *command, const char *format, ...) {
     va_list values;
     va_start(values, format);
     fprintf(stderr, "insitu %s: ", command->name);

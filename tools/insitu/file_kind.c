@@ -33,7 +33,7 @@ static bool contains(const unsigned char *bytes, size_t size, const char *word) 
 }
 
 /* safetensors begin with the length of a JSON object; that of an engine says so at once. */
-static file_kind kind_of_bytes(const unsigned char *bytes, size_t size) {
+static file_kind_t kind_of_bytes(const unsigned char *bytes, size_t size) {
     static const unsigned char zip[] = {'P', 'K', 3, 4};
     uint64_t length = 0;
     if (size == 0) return KIND_EMPTY;
@@ -44,7 +44,7 @@ static file_kind kind_of_bytes(const unsigned char *bytes, size_t size) {
     return is_text(bytes, size) ? KIND_TEXT : KIND_OTHER;
 }
 
-file_kind file_kind_of(const char *path) {
+file_kind_t file_kind_of(const char *path) {
     unsigned char bytes[LOOKED_AT];
     struct stat information;
     if (stat(path, &information) != 0) return KIND_ABSENT;
@@ -58,7 +58,7 @@ file_kind file_kind_of(const char *path) {
 }
 
 bool is_program_file(const char *path) {
-    file_kind kind = file_kind_of(path);
+    file_kind_t kind = file_kind_of(path);
     size_t length = strlen(path);
     if (kind == KIND_ZIP) return true;
     return kind != KIND_ENGINE && kind != KIND_TENSORS && length >= 4 && strcmp(path + length - 4, ".pt2") == 0;
@@ -66,10 +66,10 @@ bool is_program_file(const char *path) {
 
 /* What is not there, or may not be read, is left to whoever opens it. Safetensors may be an engine whose metadata are
  * written otherwise: the library knows. */
-int check_kind(const char *shown, const char *path, expected_kind expected) {
+int check_kind(const char *shown, const char *path, expected_kind_t expected) {
     static const char program[] = "a .pt2 program (torch.export.save)", engine[] = "an engine file (insitu compile)",
                       tensors[] = "a safetensors file of tensors by their names";
-    file_kind kind = file_kind_of(path);
+    file_kind_t kind = file_kind_of(path);
     if (kind == KIND_ABSENT) return DONE;
     if (kind == KIND_ZIP && expected != EXPECT_TENSORS) return DONE;
     bool is_safe = kind == KIND_TENSORS || kind == KIND_ENGINE;

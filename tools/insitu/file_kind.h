@@ -14,15 +14,15 @@ typedef enum file_kind {
     KIND_TENSORS, /* safetensors that don't say that they are an engine */
     KIND_TEXT,
     KIND_OTHER
-} file_kind;
+} file_kind_t;
 
-typedef enum expected_kind { EXPECT_PROGRAM, EXPECT_PROGRAM_OR_ENGINE, EXPECT_TENSORS } expected_kind;
+typedef enum expected_kind { EXPECT_PROGRAM, EXPECT_PROGRAM_OR_ENGINE, EXPECT_TENSORS } expected_kind_t;
 
-file_kind file_kind_of(const char *path);
+file_kind_t file_kind_of(const char *path);
 /* True if the file holds a .pt2 program, judged by its first bytes, or by its name if they are of no known kind. */
 bool is_program_file(const char *path);
 /* DONE, or FAILED with a sentence that says what the file is and what is expected. path: where it is read, shown: how the
  * user has named it. */
-int check_kind(const char *shown, const char *path, expected_kind expected);
+int check_kind(const char *shown, const char *path, expected_kind_t expected);
 
 #endif

@@ -35,7 +35,7 @@ static void extent_text(const char *values, const char *input, int32_t dim, char
 }
 
 /* The size that was given for it, else the least that it may have. */
-static int64_t choose_size(const made_inputs *made, const char *values, const insitu_value_info *info, int32_t dim,
+static int64_t choose_size(const made_inputs_t *made, const char *values, const insitu_value_info *info, int32_t dim,
                            bool *used) {
     char text[256];
     if (info->sizes[dim] >= 0) return info->sizes[dim];
@@ -102,7 +102,7 @@ static void limit_number(const insitu_value_info *info, const insitu_tensor *ten
 
 /* ---- inputs ---- */
 
-static int make_input(made_inputs *made, const char *values, const insitu_value_info *info, bool *used,
+static int make_input(made_inputs_t *made, const char *values, const insitu_value_info *info, bool *used,
                       insitu_tensor *tensor) {
     int64_t count = 1;
     size_t bytes = info->dtype.bits / 8u;
@@ -126,7 +126,7 @@ static int make_input(made_inputs *made, const char *values, const insitu_value_
 }
 
 /* "'--size n=3': no input has an open size n; there are s0, s27" */
-static int unknown_size(const given_size *size, const insitu_engine *engine, const char *values) {
+static int unknown_size(const given_size_t *size, const insitu_engine *engine, const char *values) {
     char names[512] = "";
     size_t used = 0;
     for (int32_t i = 0; i < insitu_engine_input_count(engine); i++) {
@@ -144,8 +144,8 @@ static int unknown_size(const given_size *size, const insitu_engine *engine, con
                         size->name, used ? "there are " : "there is none", names);
 }
 
-static int make_all(made_inputs *made, const insitu_engine *engine, const char *values, bool *used,
-                    tensor_list *tensors) {
+static int make_all(made_inputs_t *made, const insitu_engine *engine, const char *values, bool *used,
+                    tensor_list_t *tensors) {
     int code = DONE;
     for (int32_t i = 0; code == DONE && i < insitu_engine_input_count(engine); i++) {
         insitu_value_info info = {.struct_size = sizeof(info)};
@@ -167,8 +167,8 @@ static void keep_inputs(char *values) {
     if (begin) memmove(values, begin, strlen(begin) + 1); /* from the end of "inputs" on */
 }
 
-int make_inputs(made_inputs *made, const insitu_engine *engine, tensor_list *out_tensors) {
-    *out_tensors = (tensor_list){0};
+int make_inputs(made_inputs_t *made, const insitu_engine *engine, tensor_list_t *out_tensors) {
+    *out_tensors = (tensor_list_t){0};
     insitu_diag diag;
     insitu_diag_init(&diag);
     char *values = NULL;

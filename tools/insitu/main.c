@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const command commands[] = {
+static const command_t commands[] = {
     {"compile", "Compiles a program saved by torch.export to an engine file", "P.pt2 -o P.insitu [options]",
      command_compile},
     {"run", "Calls a program or an engine, once for each --input (--zeros, --random), on one state",
@@ -39,14 +39,14 @@ static void print_log(void *user, int level, const char *text) {
     fputs(text, stderr);
 }
 
-static const command *find_command(const char *name) {
+static const command_t *find_command(const char *name) {
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(name, commands[i].name) == 0) return &commands[i];
     return NULL;
 }
 
 static int unknown_command(const char *name) {
-    suggestion suggestion;
+    suggestion_t suggestion;
     suggestion_begin(&suggestion, name, strlen(name));
     for (size_t i = 0; i < COMMAND_COUNT; i++) suggestion_try(&suggestion, commands[i].name);
     suggestion_try(&suggestion, "help");
@@ -65,7 +65,7 @@ static bool is_any(const char *word, const char *a, const char *b) {
 /* insitu help [COMMAND] */
 static int print_help_of(const char *name) {
     char *only_help[] = {"--help", NULL};
-    const command *command = name ? find_command(name) : NULL;
+    const command_t *command = name ? find_command(name) : NULL;
     if (command) return command->run(command, 1, only_help);
     if (name && !is_any(name, "help", "--help")) return unknown_command(name);
     print_usage(stdout);
@@ -84,6 +84,6 @@ int main(int argc, char **argv) {
         return finish_output();
     }
     insitu_log_set(print_log, NULL);
-    const command *command = find_command(argv[1]);
+    const command_t *command = find_command(argv[1]);
     return command ? command->run(command, argc - 2, argv + 2) : unknown_command(argv[1]);
 }

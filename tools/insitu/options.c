@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const option *find_option(const option *options, size_t count, const char *argument, size_t size) {
+static const option_t *find_option(const option_t *options, size_t count, const char *argument, size_t size) {
     for (size_t i = 0; i < count; i++)
         if (strlen(options[i].name) == size && memcmp(options[i].name, argument, size) == 0) return &options[i];
     return NULL;
 }
 
-static void print_help(const command *command, const option *options, size_t count) {
+static void print_help(const command_t *command, const option_t *options, size_t count) {
     printf("usage: insitu %s %s\n\n%s.\n\noptions:\n", command->name, command->synopsis, command->summary);
     for (size_t i = 0; i < count; i++) {
         char left[64];
@@ -79,11 +79,11 @@ static bool read_size(const char *value, insitu_state_size *out_size) {
 }
 
 /* NAME=N, where the name is an expression, which may have equals signs. */
-static bool read_open_size(const char *value, given_size *out_size) {
+static bool read_open_size(const char *value, given_size_t *out_size) {
     char *equals = strrchr(value, '=');
     if (!equals || equals == value) return false;
     *equals = 0;
-    *out_size = (given_size){value, read_index(equals + 1)};
+    *out_size = (given_size_t){value, read_index(equals + 1)};
     return out_size->size >= 0;
 }
 
@@ -96,19 +96,19 @@ static bool read_seed(const char *value, uint64_t *out_seed) {
 /* ---- reading ---- */
 
 typedef struct reader {
-    const command *command;
-    const option *options;
+    const command_t *command;
+    const option_t *options;
     size_t count;
     int argc, next;
     char **argv;
     bool options_ended; /* by "--" */
-    arguments *arguments;
+    arguments_t *arguments;
     int code;
-} reader;
+} reader_t;
 
 /* True to go on. */
-static bool check_value(reader *reader, const given_option *given) {
-    arguments *arguments = reader->arguments;
+static bool check_value(reader_t *reader, const given_option_t *given) {
+    arguments_t *arguments = reader->arguments;
     const char *value = given->value;
     switch ((int)given->option->id) {
     case OPTION_DEVICE:
@@ -143,8 +143,8 @@ static bool check_value(reader *reader, const given_option *given) {
     }
 }
 
-static void unknown_option(reader *reader, const char *name, size_t size) {
-    suggestion suggestion;
+static void unknown_option(reader_t *reader, const char *name, size_t size) {
+    suggestion_t suggestion;
     suggestion_begin(&suggestion, name, size);
     for (size_t i = 0; i < reader->count; i++) suggestion_try(&suggestion, reader->options[i].name);
     reader->code = usage_error(reader->command, "unknown option '%.*s'%s%s%s", (int)size, name,
@@ -153,7 +153,7 @@ static void unknown_option(reader *reader, const char *name, size_t size) {
 }
 
 /* What follows the option's name; false, having said why, if it has no value where it needs one. */
-static bool take_value(reader *reader, const option *option, const char *equals, given_option *given) {
+static bool take_value(reader_t *reader, const option_t *option, const char *equals, given_option_t *given) {
     if (!option->value && equals) {
         reader->code = usage_error(reader->command, "option '%s' takes no value", option->name);
         return false;
@@ -171,16 +171,16 @@ static bool take_value(reader *reader, const option *option, const char *equals,
 }
 
 /* One option, its value included; true to go on. */
-static bool read_option(reader *reader, const char *argument) {
+static bool read_option(reader_t *reader, const char *argument) {
     const char *equals = strchr(argument, '=');
     size_t size = equals ? (size_t)(equals - argument) : strlen(argument);
     if (strcmp(argument, "-h") == 0) argument = "--help", size = strlen(argument);
-    const option *option = find_option(reader->options, reader->count, argument, size);
+    const option_t *option = find_option(reader->options, reader->count, argument, size);
     if (!option) {
         unknown_option(reader, argument, size);
         return false;
     }
-    given_option given = {option, NULL};
+    given_option_t given = {option, NULL};
     if (!take_value(reader, option, equals, &given)) return false;
     if (option->form == ONCE && argument_value(reader->arguments, option->id)) {
         reader->code = usage_error(reader->command, "option '%s' is given twice", option->name);
@@ -195,7 +195,7 @@ static bool read_option(reader *reader, const char *argument) {
     return check_value(reader, &given);
 }
 
-static bool read_argument(reader *reader) {
+static bool read_argument(reader_t *reader) {
     const char *argument = reader->argv[reader->next++];
     if (!reader->options_ended && strcmp(argument, "--") == 0) return reader->options_ended = true;
     if (!reader->options_ended && argument[0] == '-' && argument[1]) return read_option(reader, argument);
@@ -207,13 +207,13 @@ static bool read_argument(reader *reader) {
     return false;
 }
 
-bool arguments_read(const command *command, const option *options, size_t count, int argc, char **argv,
-                    arguments *out_arguments, int *out_code) {
-    *out_arguments = (arguments){.options = calloc((size_t)argc + 1, sizeof(given_option)),
-                                 .mutated_inputs = calloc((size_t)argc + 1, sizeof(insitu_mutated_input)),
-                                 .state_sizes = calloc((size_t)argc + 1, sizeof(insitu_state_size)),
-                                 .sizes = calloc((size_t)argc + 1, sizeof(given_size))};
-    reader reader = {
+bool arguments_read(const command_t *command, const option_t *options, size_t count, int argc, char **argv,
+                    arguments_t *out_arguments, int *out_code) {
+    *out_arguments = (arguments_t){.options = calloc((size_t)argc + 1, sizeof(given_option_t)),
+                                   .mutated_inputs = calloc((size_t)argc + 1, sizeof(insitu_mutated_input)),
+                                   .state_sizes = calloc((size_t)argc + 1, sizeof(insitu_state_size)),
+                                   .sizes = calloc((size_t)argc + 1, sizeof(given_size_t))};
+    reader_t reader = {
         .command = command, .options = options, .count = count, .argc = argc, .argv = argv, .arguments = out_arguments};
     bool is_good =
         out_arguments->options && out_arguments->mutated_inputs && out_arguments->state_sizes && out_arguments->sizes;
@@ -228,7 +228,7 @@ bool arguments_read(const command *command, const option *options, size_t count,
     return is_good;
 }
 
-void arguments_release(arguments *arguments) {
+void arguments_release(arguments_t *arguments) {
     free(arguments->options);
     free(arguments->mutated_inputs);
     free(arguments->state_sizes);
@@ -239,15 +239,15 @@ void arguments_release(arguments *arguments) {
     arguments->state_sizes = NULL;
 }
 
-const char *argument_value(const arguments *arguments, option_id id) {
+const char *argument_value(const arguments_t *arguments, option_id_t id) {
     for (size_t i = 0; i < arguments->option_count; i++) {
-        const given_option *given = &arguments->options[i];
+        const given_option_t *given = &arguments->options[i];
         if (given->option->id == id) return given->value ? given->value : given->option->name;
     }
     return NULL;
 }
 
-void arguments_compile_options(const arguments *arguments, insitu_compile_options *out_options) {
+void arguments_compile_options(const arguments_t *arguments, insitu_compile_options *out_options) {
     insitu_compile_options_init(out_options);
     out_options->strict = argument_value(arguments, OPTION_STRICT) != NULL;
     out_options->no_inplace = argument_value(arguments, OPTION_NO_INPLACE) != NULL;

@@ -33,21 +33,21 @@ typedef enum option_id {
     OPTION_VALUES,
     OPTION_VERIFY,
     OPTION_ZEROS
-} option_id;
+} option_id_t;
 
 typedef enum option_form {
     ONCE,
     OFTEN,     /* may be given several times */
     OFTEN_BARE /* and its value may be left out: it is given as --name=value alone */
-} option_form;
+} option_form_t;
 
 typedef struct option {
-    option_id id;
+    option_id_t id;
     const char *name;  /* "--device" */
     const char *value; /* what its value is called in the help; NULL: it takes none */
     const char *help;
-    option_form form;
-} option;
+    option_form_t form;
+} option_t;
 
 /* Rows that several commands have. */
 #define DEVICE_OPTION {OPTION_DEVICE, "--device", "D", "where to run: cpu, the default", ONCE}
@@ -68,37 +68,37 @@ typedef struct option {
     }
 
 typedef struct given_option {
-    const option *option;
+    const option_t *option;
     const char *value; /* NULL if it takes none, or was left out */
-} given_option;
+} given_option_t;
 
 typedef struct given_size {
     const char *name;
     int64_t size;
-} given_size;
+} given_size_t;
 
 typedef struct arguments {
     const char *file; /* the one positional argument */
-    given_option *options;
+    given_option_t *options;
     size_t option_count;
     insitu_mutated_input *mutated_inputs;
     size_t mutated_input_count;
     insitu_state_size *state_sizes;
     size_t state_size_count;
-    given_size *sizes;
+    given_size_t *sizes;
     size_t size_count;
     uint64_t seed; /* of the last --random */
-} arguments;
+} arguments_t;
 
 /* Reads a command line of one file and options, in any order; "--name=value" serves too, and "--" ends
  * the options. Returns true if the command has
  * to do its work; else *out_code is the exit code: the help was printed, or a usage error. */
-bool arguments_read(const command *command, const option *options, size_t count, int argc, char **argv,
-                    arguments *out_arguments, int *out_code);
-void arguments_release(arguments *arguments);
+bool arguments_read(const command_t *command, const option_t *options, size_t count, int argc, char **argv,
+                    arguments_t *out_arguments, int *out_code);
+void arguments_release(arguments_t *arguments);
 /* The option's value, or its name if it takes none; NULL if it was not given. */
-const char *argument_value(const arguments *arguments, option_id id);
+const char *argument_value(const arguments_t *arguments, option_id_t id);
 /* The compile options among them; they point into arguments. */
-void arguments_compile_options(const arguments *arguments, insitu_compile_options *out_options);
+void arguments_compile_options(const arguments_t *arguments, insitu_compile_options *out_options);
 
 #endif

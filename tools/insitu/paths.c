@@ -21,10 +21,10 @@ typedef struct piped {
     struct piped *next;
     const char *shown;
     char path[MEMORY_PATH_SIZE]; /* of the memory that it was read into */
-} piped;
+} piped_t;
 
 /* What has been read so far: a pipe gives its bytes once, and a command may look at a file several times. */
-static piped *piped_files;
+static piped_t *piped_files;
 
 /* Copies all that can be read; 0, or the number of an error. */
 static int copy_all(int from, int to) {
@@ -33,7 +33,7 @@ static int copy_all(int from, int to) {
         ssize_t size = read(from, block, sizeof(block));
         if (size == 0) return 0;
         if (size < 0 && errno == EINTR) continue;
-        int error = size < 0 ? errno : descriptor_write(to, &(file_part){block, (size_t)size}, 1);
+        int error = size < 0 ? errno : descriptor_write(to, &(file_part_t){block, (size_t)size}, 1);
         if (error) return error;
     }
 }
@@ -54,7 +54,7 @@ static int open_memory(char path[static MEMORY_PATH_SIZE]) {
     return descriptor;
 }
 
-static int read_pipe(piped *piped) {
+static int read_pipe(piped_t *piped) {
     int from = is_standard(piped->shown) ? STDIN_FILENO : open(piped->shown, O_RDONLY | O_CLOEXEC);
     int memory = from < 0 ? -1 : open_memory(piped->path);
     int error = memory < 0 ? errno : copy_all(from, memory);
@@ -73,9 +73,9 @@ static bool is_pipe(const char *path) {
 
 const char *readable_path(const char *shown) {
     if (!is_pipe(shown)) return shown;
-    for (piped *known = piped_files; known; known = known->next)
+    for (piped_t *known = piped_files; known; known = known->next)
         if (strcmp(known->shown, shown) == 0) return known->path;
-    piped *read = calloc(1, sizeof(*read));
+    piped_t *read = calloc(1, sizeof(*read));
     if (!read) {
         (void)report_error("out of memory");
         return NULL;
@@ -92,15 +92,15 @@ const char *readable_path(const char *shown) {
 
 /* ---- writing ---- */
 
-int written_begin(const char *shown, written_file *out_file) {
-    *out_file = (written_file){.path = shown, .memory = -1};
+int written_begin(const char *shown, written_file_t *out_file) {
+    *out_file = (written_file_t){.path = shown, .memory = -1};
     if (!is_standard(shown)) return DONE;
     out_file->memory = open_memory(out_file->memory_path);
     out_file->path = out_file->memory_path;
     return out_file->memory < 0 ? report_error("cannot write to the standard output: %s", strerror(errno)) : DONE;
 }
 
-int written_end(written_file *file, int code) {
+int written_end(written_file_t *file, int code) {
     if (file->memory < 0) return code;
     if (code == DONE) {
         int error = lseek(file->memory, 0, SEEK_SET) < 0 ? errno : copy_all(file->memory, STDOUT_FILENO);
@@ -123,22 +123,22 @@ bool is_same_file(const char *path, const char *other) {
            strcmp(resolved, other_resolved) == 0;
 }
 
-static bool is_written(option_id id) { return id == OPTION_OUTPUT || id == OPTION_SAVE_STATE; }
+static bool is_written(option_id_t id) { return id == OPTION_OUTPUT || id == OPTION_SAVE_STATE; }
 
-static bool is_read(option_id id) { return id == OPTION_INPUT || id == OPTION_LOAD_STATE; }
+static bool is_read(option_id_t id) { return id == OPTION_INPUT || id == OPTION_LOAD_STATE; }
 
 /* A state that is loaded may be saved to the same file: it has been read by then, and is what shall be replaced. */
-static bool would_lose(const given_option *written, const given_option *other) {
-    option_id a = written->option->id, b = other->option->id;
+static bool would_lose(const given_option_t *written, const given_option_t *other) {
+    option_id_t a = written->option->id, b = other->option->id;
     if (!is_written(b) && (!is_read(b) || (a == OPTION_SAVE_STATE && b == OPTION_LOAD_STATE))) return false;
     bool first = is_standard(written->value), second = is_standard(other->value);
     if (first || second) return first && second && is_written(b);
     return is_same_file(written->value, other->value);
 }
 
-int check_written_files(const command *command, const arguments *arguments) {
+int check_written_files(const command_t *command, const arguments_t *arguments) {
     for (size_t i = 0; i < arguments->option_count; i++) {
-        const given_option *given = &arguments->options[i];
+        const given_option_t *given = &arguments->options[i];
         if (!is_written(given->option->id)) continue;
         if (!is_standard(given->value) && is_same_file(arguments->file, given->value))
             return usage_error(command, "'%s %s' is the program itself", given->option->name, given->value);
@@ -146,7 +146,7 @@ int check_written_files(const command *command, const arguments *arguments) {
             return usage_error(command, "'%s -' and '--stats' would both write to the standard output",
                                given->option->name);
         for (size_t k = 0; k < arguments->option_count; k++) {
-            const given_option *other = &arguments->options[k];
+            const given_option_t *other = &arguments->options[k];
             if (k != i && would_lose(given, other))
                 return usage_error(command, "'%s %s' and '%s %s' are one file, which would be overwritten",
                                    given->option->name, given->value, other->option->name, other->value);

@@ -19,14 +19,14 @@ typedef struct written_file {
     const char *path;
     int memory; /* what is to become the standard output; -1: none */
     char memory_path[MEMORY_PATH_SIZE];
-} written_file;
-int written_begin(const char *shown, written_file *out_file);
+} written_file_t;
+int written_begin(const char *shown, written_file_t *out_file);
 /* Sends what was written to the standard output, if that was named. Returns code, or that of a failure. */
-int written_end(written_file *file, int code);
+int written_end(written_file_t *file, int code);
 
 /* True if both paths stand for one file, by whatever names and links, whether it is there or would be made. */
 bool is_same_file(const char *path, const char *other);
 /* USAGE if what an option writes would overwrite what the command reads, or what another option writes. */
-int check_written_files(const command *command, const arguments *arguments);
+int check_written_files(const command_t *command, const arguments_t *arguments);
 
 #endif

@@ -59,15 +59,15 @@ typedef struct file_bytes {
     size_t size;
     const uint8_t *elements; /* after the header */
     size_t element_size;
-} file_bytes;
+} file_bytes_t;
 
 typedef struct place { /* of a tensor's elements, from the first one's */
     const char *name;
     size_t begin, end;
-} place;
+} place_t;
 
-static int read_bytes(const char *shown, const char *path, file_bytes *out) {
-    *out = (file_bytes){.path = shown};
+static int read_bytes(const char *shown, const char *path, file_bytes_t *out) {
+    *out = (file_bytes_t){.path = shown};
     FILE *file = fopen(path, "rb");
     if (!file) return report_error("cannot open '%s': %s", shown, strerror(errno));
     struct stat information;
@@ -85,15 +85,15 @@ static int read_bytes(const char *shown, const char *path, file_bytes *out) {
     return code;
 }
 
-static int bad_file(const file_bytes *file, const char *why) {
+static int bad_file(const file_bytes_t *file, const char *why) {
     return report_error("%s: not a valid safetensors file: %s", file->path, why);
 }
 
-static int bad_tensor(const file_bytes *file, const char *name, const char *why) {
+static int bad_tensor(const file_bytes_t *file, const char *name, const char *why) {
     return report_error("%s: not a valid safetensors file: tensor '%s' %s", file->path, name, why);
 }
 
-static int read_header(file_bytes *file, json_t **out_header) {
+static int read_header(file_bytes_t *file, json_t **out_header) {
     if (file->size < LENGTH_SIZE) return bad_file(file, "it has fewer than 8 bytes");
     uint64_t length = 0;
     for (int i = LENGTH_SIZE; i-- > 0;) length = length << 8 | file->data[i];
@@ -110,7 +110,7 @@ static int read_header(file_bytes *file, json_t **out_header) {
     return DONE;
 }
 
-static int check_metadata(const file_bytes *file, json_t *metadata) {
+static int check_metadata(const file_bytes_t *file, json_t *metadata) {
     const char *key;
     json_t *value;
     if (!json_is_object(metadata)) return bad_file(file, "its __metadata__ is not an object");
@@ -122,7 +122,7 @@ static int check_metadata(const file_bytes *file, json_t *metadata) {
 
 /* ---- its tensors ---- */
 
-static int read_shape(const file_bytes *file, const char *name, const json_t *shape, insitu_tensor *tensor) {
+static int read_shape(const file_bytes_t *file, const char *name, const json_t *shape, insitu_tensor *tensor) {
     size_t rank = json_array_size(shape);
     if (!json_is_array(shape) || rank > INT32_MAX) return bad_tensor(file, name, "has no array 'shape'");
     tensor->shape = calloc(rank + 1, sizeof(int64_t));
@@ -137,17 +137,17 @@ static int read_shape(const file_bytes *file, const char *name, const json_t *sh
     return DONE;
 }
 
-static int read_place(const file_bytes *file, const char *name, const json_t *offsets, place *out_place) {
+static int read_place(const file_bytes_t *file, const char *name, const json_t *offsets, place_t *out_place) {
     const json_t *first = json_array_get(offsets, 0), *last = json_array_get(offsets, 1);
     json_int_t begin = json_integer_value(first), end = json_integer_value(last);
     if (!json_is_integer(first) || !json_is_integer(last) || json_array_size(offsets) != 2 || begin < 0 || end < 0)
         return bad_tensor(file, name, "has no pair of counts 'data_offsets'");
     if (end < begin || (uint64_t)end > file->element_size) return bad_tensor(file, name, "lies outside the file");
-    *out_place = (place){name, (size_t)begin, (size_t)end};
+    *out_place = (place_t){name, (size_t)begin, (size_t)end};
     return DONE;
 }
 
-static int read_elements(const file_bytes *file, const place *place, insitu_tensor *tensor) {
+static int read_elements(const file_bytes_t *file, const place_t *place, insitu_tensor *tensor) {
     size_t bytes = tensor->dtype.bits / 8u;
     for (int32_t i = 0; i < tensor->ndim; i++)
         if (__builtin_mul_overflow(bytes, (size_t)tensor->shape[i], &bytes))
@@ -164,8 +164,8 @@ static int read_elements(const file_bytes *file, const place *place, insitu_tens
     return DONE;
 }
 
-static int read_tensor(const file_bytes *file, const char *name, const json_t *entry, insitu_tensor *tensor,
-                       place *out_place) {
+static int read_tensor(const file_bytes_t *file, const char *name, const json_t *entry, insitu_tensor *tensor,
+                       place_t *out_place) {
     const char *dtype = json_string_value(json_object_get(entry, "dtype"));
     if (!dtype) return bad_tensor(file, name, "has no string 'dtype'");
     tensor->device.device_type = INSITU_DEVICE_CPU;
@@ -177,13 +177,13 @@ static int read_tensor(const file_bytes *file, const char *name, const json_t *e
 }
 
 static int by_place(const void *left, const void *right) {
-    const place *a = left, *b = right;
+    const place_t *a = left, *b = right;
     if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
     return (a->end > b->end) - (a->end < b->end);
 }
 
 /* As the format demands, every byte behind the header belongs to one tensor. Sorts the places. */
-static int check_cover(const file_bytes *file, place *places, size_t count) {
+static int check_cover(const file_bytes_t *file, place_t *places, size_t count) {
     size_t end = 0;
     qsort(places, count, sizeof(*places), by_place);
     for (size_t i = 0; i < count; i++) {
@@ -197,10 +197,10 @@ static int check_cover(const file_bytes *file, place *places, size_t count) {
                         file->element_size - end);
 }
 
-static int read_tensors(const file_bytes *file, json_t *header, tensor_list *tensors) {
+static int read_tensors(const file_bytes_t *file, json_t *header, tensor_list_t *tensors) {
     const char *name;
     json_t *entry;
-    place *places = calloc(json_object_size(header) + 1, sizeof(*places));
+    place_t *places = calloc(json_object_size(header) + 1, sizeof(*places));
     int code = places ? DONE : report_error("out of memory for '%s'", file->path);
     json_object_foreach(header, name, entry) {
         if (code != DONE) break;
@@ -217,9 +217,9 @@ static int read_tensors(const file_bytes *file, json_t *header, tensor_list *ten
     return code;
 }
 
-int tensors_read(const char *shown, const char *path, tensor_list *out_tensors) {
-    *out_tensors = (tensor_list){0};
-    file_bytes file;
+int tensors_read(const char *shown, const char *path, tensor_list_t *out_tensors) {
+    *out_tensors = (tensor_list_t){0};
+    file_bytes_t file;
     json_t *header = NULL;
     int code = read_bytes(shown, path, &file);
     if (code == DONE) code = read_header(&file, &header);
@@ -232,33 +232,33 @@ int tensors_read(const char *shown, const char *path, tensor_list *out_tensors) 
 
 /* ---- lists ---- */
 
-int tensors_add(tensor_list *tensors, const char *name, const insitu_tensor *tensor) {
+int tensors_add(tensor_list_t *tensors, const char *name, const insitu_tensor *tensor) {
     if (tensors->count == tensors->capacity) {
         size_t capacity = tensors->capacity ? 2 * tensors->capacity : 16;
-        named_tensor *items = realloc(tensors->items, capacity * sizeof(*items));
+        named_tensor_t *items = realloc(tensors->items, capacity * sizeof(*items));
         if (!items) return report_error("out of memory");
         tensors->items = items;
         tensors->capacity = capacity;
     }
-    named_tensor item = {strdup(name), *tensor};
+    named_tensor_t item = {strdup(name), *tensor};
     if (!item.name) return report_error("out of memory");
     tensors->items[tensors->count++] = item;
     return DONE;
 }
 
-const named_tensor *tensors_find(const tensor_list *tensors, const char *name) {
+const named_tensor_t *tensors_find(const tensor_list_t *tensors, const char *name) {
     for (size_t i = 0; i < tensors->count; i++)
         if (strcmp(tensors->items[i].name, name) == 0) return &tensors->items[i];
     return NULL;
 }
 
-void tensors_forget(tensor_list *tensors) {
+void tensors_forget(tensor_list_t *tensors) {
     for (size_t i = 0; i < tensors->count; i++) free(tensors->items[i].name);
     free(tensors->items);
-    *tensors = (tensor_list){0};
+    *tensors = (tensor_list_t){0};
 }
 
-void tensors_release(tensor_list *tensors) {
+void tensors_release(tensor_list_t *tensors) {
     for (size_t i = 0; i < tensors->count; i++) {
         free(tensors->items[i].tensor.shape);
         free(tensors->items[i].tensor.strides);

@@ -25,12 +25,12 @@ static json_t *tensor_entry(const insitu_tensor *tensor, int64_t begin) {
 }
 
 /* The header's text, padded with spaces so that the elements begin at a multiple of 8; NULL if memory is short. */
-static char *header_text(const tensor_list *tensors) {
+static char *header_text(const tensor_list_t *tensors) {
     json_t *header = json_object();
     int64_t begin = 0;
     bool is_whole = header != NULL;
     for (size_t i = 0; is_whole && i < tensors->count; i++) {
-        const named_tensor *item = &tensors->items[i];
+        const named_tensor_t *item = &tensors->items[i];
         is_whole = json_object_set_new(header, item->name, tensor_entry(&item->tensor, begin)) == 0;
         begin += tensor_bytes(&item->tensor);
     }
@@ -67,8 +67,8 @@ static void copy_row_major(const insitu_tensor *tensor, char *to) {
 }
 
 /* The tensor's elements as they go out: its own memory, or *out_copy, which the caller frees. False if memory is short. */
-static bool element_part(const insitu_tensor *tensor, file_part *out_part, void **out_copy) {
-    *out_part = (file_part){(const char *)tensor->data + tensor->byte_offset, (size_t)tensor_bytes(tensor)};
+static bool element_part(const insitu_tensor *tensor, file_part_t *out_part, void **out_copy) {
+    *out_part = (file_part_t){(const char *)tensor->data + tensor->byte_offset, (size_t)tensor_bytes(tensor)};
     if (!tensor->strides || !out_part->size) return true;
     out_part->data = *out_copy = malloc(out_part->size);
     if (!*out_copy) return false;
@@ -76,23 +76,23 @@ static bool element_part(const insitu_tensor *tensor, file_part *out_part, void 
     return true;
 }
 
-static int write_parts(const char *path, const file_part *parts, size_t count) {
+static int write_parts(const char *path, const file_part_t *parts, size_t count) {
     int error =
         is_standard(path) ? descriptor_write(STDOUT_FILENO, parts, count) : whole_file_write(path, parts, count);
     return error ? report_error("cannot write '%s': %s", path, strerror(error)) : DONE;
 }
 
-static int write_file(const char *path, const char *header, const tensor_list *tensors) {
+static int write_file(const char *path, const char *header, const tensor_list_t *tensors) {
     size_t count = tensors->count + 2;
-    file_part *parts = calloc(count, sizeof(*parts));
+    file_part_t *parts = calloc(count, sizeof(*parts));
     void **copies = calloc(count, sizeof(*copies));
     uint64_t size = strlen(header);
     unsigned char length[8];
     for (int i = 0; i < 8; i++) length[i] = (unsigned char)(size >> (8 * i));
     bool is_whole = parts && copies;
     if (is_whole) {
-        parts[0] = (file_part){length, sizeof(length)};
-        parts[1] = (file_part){header, (size_t)size};
+        parts[0] = (file_part_t){length, sizeof(length)};
+        parts[1] = (file_part_t){header, (size_t)size};
     }
     for (size_t i = 2; is_whole && i < count; i++)
         is_whole = element_part(&tensors->items[i - 2].tensor, &parts[i], &copies[i]);
@@ -103,7 +103,7 @@ static int write_file(const char *path, const char *header, const tensor_list *t
     return code;
 }
 
-int tensors_write(const char *path, const tensor_list *tensors) {
+int tensors_write(const char *path, const tensor_list_t *tensors) {
     for (size_t i = 0; i < tensors->count; i++) {
         const insitu_tensor *tensor = &tensors->items[i].tensor;
         if (!safetensors_dtype_name(tensor->dtype) || tensor->ndim > MAX_DIMENSIONS)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int open_state(session *session, const state_start *start, insitu_diag *diag) {
+static int open_state(session_t *session, const state_start_t *start, insitu_diag *diag) {
     if (insitu_state_create_sized(session->source.engine, start->sizes, start->size_count, &session->state, diag) !=
             INSITU_OK ||
         insitu_context_create(session->source.engine, &session->context, diag) != INSITU_OK)
@@ -20,9 +20,9 @@ static int open_state(session *session, const state_start *start, insitu_diag *d
     return code;
 }
 
-int session_open(const char *path, const insitu_compile_options *options, const state_start *start,
-                 session *out_session) {
-    *out_session = (session){0};
+int session_open(const char *path, const insitu_compile_options *options, const state_start_t *start,
+                 session_t *out_session) {
+    *out_session = (session_t){0};
     insitu_diag diag;
     insitu_diag_init(&diag);
     int code = engine_source_open(path, options, NULL, &out_session->source);
@@ -35,7 +35,7 @@ int session_open(const char *path, const insitu_compile_options *options, const 
     return code;
 }
 
-void session_close(session *session) {
+void session_close(session_t *session) {
     for (int32_t i = 0; session->copies && i < insitu_engine_output_count(session->source.engine); i++)
         free(session->copies[i]);
     free(session->copies);
@@ -50,7 +50,7 @@ int call_failure(int number, const insitu_diag *diag) {
     return report_failure(prefix, diag);
 }
 
-int session_lay_out(const session *session, const char *name, insitu_tensor *tensor) {
+int session_lay_out(const session_t *session, const char *name, insitu_tensor *tensor) {
     insitu_value_info info = {.struct_size = sizeof(info)};
     int32_t index = insitu_engine_find_input(session->source.engine, name);
     if (index < 0 || insitu_engine_input(session->source.engine, index, &info, NULL) != INSITU_OK) return DONE;
@@ -60,7 +60,7 @@ int session_lay_out(const session *session, const char *name, insitu_tensor *ten
     return tensor_lay_out(tensor, info.strides);
 }
 
-static int check_names(const session *session, int number, const char *path, const tensor_list *inputs) {
+static int check_names(const session_t *session, int number, const char *path, const tensor_list_t *inputs) {
     for (size_t i = 0; i < inputs->count; i++) {
         insitu_value_info info = {.struct_size = sizeof(info)};
         int32_t index = insitu_engine_find_input(session->source.engine, inputs->items[i].name);
@@ -71,14 +71,14 @@ static int check_names(const session *session, int number, const char *path, con
     return DONE;
 }
 
-static int bind_inputs(const session *session, int number, const char *path, const tensor_list *inputs,
+static int bind_inputs(const session_t *session, int number, const char *path, const tensor_list_t *inputs,
                        insitu_diag *diag) {
     const insitu_engine *engine = session->source.engine;
     for (int32_t i = 0; i < insitu_engine_input_count(engine); i++) {
         insitu_value_info info = {.struct_size = sizeof(info)};
         if (insitu_engine_input(engine, i, &info, diag) != INSITU_OK) return call_failure(number, diag);
         if (is_none(&info)) continue;
-        const named_tensor *given = tensors_find(inputs, info.name);
+        const named_tensor_t *given = tensors_find(inputs, info.name);
         if (!given && info.is_fixed) continue;
         if (!given) return report_error("call %d: '%s' holds no tensor for input '%s'", number, path, info.name);
         if (insitu_context_set_input(session->context, i, &given->tensor, diag) != INSITU_OK)
@@ -87,7 +87,7 @@ static int bind_inputs(const session *session, int number, const char *path, con
     return DONE;
 }
 
-int session_call(const session *session, int number, const char *input_path, const tensor_list *inputs) {
+int session_call(const session_t *session, int number, const char *input_path, const tensor_list_t *inputs) {
     insitu_diag diag;
     insitu_diag_init(&diag);
     int code = check_names(session, number, input_path, inputs);
@@ -99,7 +99,7 @@ int session_call(const session *session, int number, const char *input_path, con
     return code;
 }
 
-static int read_copy(const session *session, int32_t index, insitu_tensor *tensor, insitu_diag *diag) {
+static int read_copy(const session_t *session, int32_t index, insitu_tensor *tensor, insitu_diag *diag) {
     size_t size = tensor->dtype.bits / 8;
     for (int32_t i = 0; i < tensor->ndim; i++) size *= (size_t)tensor->shape[i];
     free(session->copies[index]);
@@ -114,7 +114,7 @@ static int read_copy(const session *session, int32_t index, insitu_tensor *tenso
     return DONE;
 }
 
-int session_output(const session *session, int number, int32_t index, insitu_tensor *out_tensor) {
+int session_output(const session_t *session, int number, int32_t index, insitu_tensor *out_tensor) {
     insitu_diag diag;
     insitu_diag_init(&diag);
     int code = DONE;
@@ -126,8 +126,8 @@ int session_output(const session *session, int number, int32_t index, insitu_ten
     return code;
 }
 
-int read_named_tensors(const char *shown, tensor_list *out_tensors) {
-    *out_tensors = (tensor_list){0};
+int read_named_tensors(const char *shown, tensor_list_t *out_tensors) {
+    *out_tensors = (tensor_list_t){0};
     const char *path = readable_path(shown);
     int code = path ? check_kind(shown, path, EXPECT_TENSORS) : FAILED;
     return code == DONE ? tensors_read(shown, path, out_tensors) : code;

@@ -24,14 +24,14 @@ static int distance(const char *a, size_t a_size, const char *b) {
     return rows[a_size][b_size];
 }
 
-void suggestion_begin(suggestion *suggestion, const char *word, size_t size) {
+void suggestion_begin(suggestion_t *suggestion, const char *word, size_t size) {
     suggestion->word = word;
     suggestion->size = size;
     suggestion->best = NULL;
     suggestion->distance = size < 4 ? 2 : 3; /* must be less */
 }
 
-void suggestion_try(suggestion *suggestion, const char *known) {
+void suggestion_try(suggestion_t *suggestion, const char *known) {
     int between = distance(suggestion->word, suggestion->size, known);
     bool is_begin = suggestion->size >= 3 && strncmp(known, suggestion->word, suggestion->size) == 0;
     if (is_begin && suggestion->word[suggestion->size - 1] != '-') between = least(between, 1);

@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-tolerance tolerance_of(insitu_dtype dtype) {
+tolerance_t tolerance_of(insitu_dtype dtype) {
     int bits = dtype.code == INSITU_CODE_COMPLEX ? dtype.bits / 2 : dtype.bits;
-    if (dtype.code == INSITU_CODE_BFLOAT) return (tolerance){2e-2, 2e-2};
-    if (dtype.code != INSITU_CODE_FLOAT && dtype.code != INSITU_CODE_COMPLEX) return (tolerance){0, 0};
-    if (bits == 64) return (tolerance){1e-10, 1e-12};
-    return bits == 32 ? (tolerance){1e-4, 1e-4} : (tolerance){4e-3, 4e-3};
+    if (dtype.code == INSITU_CODE_BFLOAT) return (tolerance_t){2e-2, 2e-2};
+    if (dtype.code != INSITU_CODE_FLOAT && dtype.code != INSITU_CODE_COMPLEX) return (tolerance_t){0, 0};
+    if (bits == 64) return (tolerance_t){1e-10, 1e-12};
+    return bits == 32 ? (tolerance_t){1e-4, 1e-4} : (tolerance_t){4e-3, 4e-3};
 }
 
 /* ---- elements ---- */
@@ -63,14 +63,14 @@ static double element_value(const unsigned char *at, insitu_dtype dtype) {
     return (double)(int64_t)value;
 }
 
-static bool is_close(double got, double wanted, tolerance tolerance) {
+static bool is_close(double got, double wanted, tolerance_t tolerance) {
     if (isnan(wanted)) return isnan(got);
     if (isinf(wanted) || isinf(got)) return got == wanted;
     return fabs(got - wanted) <= tolerance.absolute + tolerance.relative * fabs(wanted);
 }
 
 static void compare_element(const unsigned char *got, const unsigned char *wanted, insitu_dtype dtype,
-                            tolerance tolerance, int64_t position, tensor_difference *difference) {
+                            tolerance_t tolerance, int64_t position, tensor_difference_t *difference) {
     size_t size = dtype.bits / 8, part = dtype.code == INSITU_CODE_COMPLEX ? size / 2 : size;
     if (memcmp(got, wanted, size) == 0) return;
     for (size_t at = 0; at < size; at += part) {
@@ -105,8 +105,8 @@ static int64_t element_offset(const insitu_tensor *tensor, int64_t position) {
     return offset;
 }
 
-tensor_difference tensor_compare(const insitu_tensor *got, const insitu_tensor *wanted, tolerance tolerance) {
-    tensor_difference difference = {.is_other_type = !same_type(got, wanted), .total = 1};
+tensor_difference_t tensor_compare(const insitu_tensor *got, const insitu_tensor *wanted, tolerance_t tolerance) {
+    tensor_difference_t difference = {.is_other_type = !same_type(got, wanted), .total = 1};
     if (difference.is_other_type) return difference;
     for (int32_t i = 0; i < wanted->ndim; i++) difference.total *= wanted->shape[i];
     int64_t size = wanted->dtype.bits / 8;

@@ -9,7 +9,7 @@
 typedef struct barrier {
     _Alignas(64) atomic_uint arrived;
     _Alignas(64) atomic_uint phase;
-} barrier;
+} barrier_t;
 
 static inline void barrier_pause(void) {
 #if defined(__x86_64__)
@@ -19,7 +19,7 @@ static inline void barrier_pause(void) {
 #endif
 }
 
-static inline void barrier_wait(barrier *barrier, uint32_t threads) {
+static inline void barrier_wait(barrier_t *barrier, uint32_t threads) {
     if (threads == 1) return;
     unsigned phase = atomic_load_explicit(&barrier->phase, memory_order_relaxed);
     if (atomic_fetch_add_explicit(&barrier->arrived, 1, memory_order_acq_rel) + 1 == threads) {

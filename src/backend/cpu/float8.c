@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-float float8_to_float(dtype type, uint8_t bits) {
-    sym_value value = {0};
+float float8_to_float(dtype_t type, uint8_t bits) {
+    sym_value_t value = {0};
     if (element_value(type, &bits, &value) && !isnan(value.f)) return (float)value.f;
     return bits & 0x80 ? -NAN : NAN; /* a NaN keeps its sign when it is cast on */
 }
@@ -14,13 +14,13 @@ typedef struct format {
     int mantissa_bits, bias;
     uint32_t largest, overflow; /* codes without sign */
     bool has_minus_zero;        /* else that code is NaN */
-} format;
+} format_t;
 
-static format format_of(dtype type) {
-    if (type == DTYPE_E5M2) return (format){2, 15, 0x7b, 0x7c, true};
-    if (type == DTYPE_E4M3FNUZ) return (format){3, 8, 0x7f, 0x80, false};
-    if (type == DTYPE_E5M2FNUZ) return (format){2, 16, 0x7f, 0x80, false};
-    return (format){3, 7, 0x7e, 0x7e, true};
+static format_t format_of(dtype_t type) {
+    if (type == DTYPE_E5M2) return (format_t){2, 15, 0x7b, 0x7c, true};
+    if (type == DTYPE_E4M3FNUZ) return (format_t){3, 8, 0x7f, 0x80, false};
+    if (type == DTYPE_E5M2FNUZ) return (format_t){2, 16, 0x7f, 0x80, false};
+    return (format_t){3, 7, 0x7e, 0x7e, true};
 }
 
 /* A power of two: the nearer exponent, the next one where the mantissa is a half; no sign. */
@@ -33,9 +33,9 @@ static uint8_t encode_power(float value) {
     return (uint8_t)(exponent + up);
 }
 
-uint8_t float_to_float8(dtype type, float value) {
+uint8_t float_to_float8(dtype_t type, float value) {
     if (type == DTYPE_E8M0) return encode_power(value);
-    format format = format_of(type);
+    format_t format = format_of(type);
     uint32_t sign = signbit(value) ? 0x80 : 0, code;
     if (isnan(value)) return (uint8_t)(format.has_minus_zero ? sign | 0x7f : 0x80);
     double magnitude = fabs((double)value);

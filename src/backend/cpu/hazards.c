@@ -7,7 +7,7 @@
  * overlap, one writes, and they are not both of thread 0 alone. */
 #include "backend/cpu/hazards.h"
 
-bool operand_interval(const bound_operand *operand, int64_t *out_begin, int64_t *out_end) {
+bool operand_interval(const bound_operand_t *operand, int64_t *out_begin, int64_t *out_end) {
     int64_t low = 0, high = 0, size = (int64_t)dtype_size(operand->dtype);
     *out_begin = *out_end = 0;
     for (uint32_t i = 0; i < operand->rank; i++)
@@ -21,9 +21,9 @@ bool operand_interval(const bound_operand *operand, int64_t *out_begin, int64_t 
            checked_add(low, operand->offset, out_begin) && checked_add(high, operand->offset, out_end);
 }
 
-static access access_of(const bound_plan *bound, const bound_operand *operand, bool writes, bool alone) {
-    const plan_storage *storage = &bound->plan->storages[operand->storage];
-    access access = {.writes = writes, .alone = alone};
+static access_t access_of(const bound_plan_t *bound, const bound_operand_t *operand, bool writes, bool alone) {
+    const plan_storage_t *storage = &bound->plan->storages[operand->storage];
+    access_t access = {.writes = writes, .alone = alone};
     if (operand->moves) {
         access.end = (int64_t)bound->storage_bytes[operand->storage];
     } else if (!operand_interval(operand, &access.begin, &access.end)) {
@@ -39,9 +39,9 @@ static access access_of(const bound_plan *bound, const bound_operand *operand, b
     return access;
 }
 
-static bool conflicts(const hazards *hazards, const access *other) {
+static bool conflicts(const hazards_t *hazards, const access_t *other) {
     for (uint32_t i = 0; i < hazards->count; i++) {
-        const access *old = &hazards->accesses[i];
+        const access_t *old = &hazards->accesses[i];
         if (old->space == other->space && old->begin < other->end && other->begin < old->end &&
             (old->writes || other->writes) && !(old->alone && other->alone))
             return true;
@@ -49,22 +49,22 @@ static bool conflicts(const hazards *hazards, const access *other) {
     return false;
 }
 
-void hazards_clear(hazards *hazards) { hazards->count = 0; }
+void hazards_clear(hazards_t *hazards) { hazards->count = 0; }
 
-insitu_status hazards_add_step(hazards *hazards, const bound_step *step, bool alone, bool *wait) {
+insitu_status hazards_add_step(hazards_t *hazards, const bound_step_t *step, bool alone, bool *wait) {
     uint32_t total = step->result_count + step->operand_count;
     for (uint32_t i = 0; i < total && !*wait; i++) {
         bool writes = i < step->result_count;
-        const bound_operand *operand = writes ? &step->results[i] : &step->operands[i - step->result_count];
-        access access = access_of(hazards->bound, operand, writes, alone);
+        const bound_operand_t *operand = writes ? &step->results[i] : &step->operands[i - step->result_count];
+        access_t access = access_of(hazards->bound, operand, writes, alone);
         if (conflicts(hazards, &access)) *wait = true;
     }
     if (*wait) hazards_clear(hazards);
     TRY(arena_grow(hazards->arena, &hazards->accesses, &hazards->capacity, (size_t)hazards->count + total,
-                   sizeof(access)));
+                   sizeof(access_t)));
     for (uint32_t i = 0; i < total; i++) {
         bool writes = i < step->result_count;
-        const bound_operand *operand = writes ? &step->results[i] : &step->operands[i - step->result_count];
+        const bound_operand_t *operand = writes ? &step->results[i] : &step->operands[i - step->result_count];
         hazards->accesses[hazards->count++] = access_of(hazards->bound, operand, writes, alone);
     }
     return INSITU_OK;

@@ -44,16 +44,16 @@ typedef struct library {
     VERSION_FUNCTIONS(X)
 #undef X
     bool has_team; /* its threads are OpenMP's, of this runtime; else those of a pool that does all of the work */
-    team_runtime team;
-} library;
+    team_runtime_t team;
+} library_t;
 
 /* Takes effect before the first primitive of the process is made. */
-static void limit_isa(const library *library) {
+static void limit_isa(const library_t *library) {
     static const dnnl_cpu_isa_t limits[ISA_AVX512] = {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2};
     if (isa_limit() != ISA_AVX512) (void)library->set_max_cpu_isa(limits[isa_limit()]);
 }
 
-static bool library_open(library *out, reason *why) {
+static bool library_open(library_t *out, reason_t *why) {
     /* Not unloaded: oneDNN and its OpenMP runtime keep threads and caches. */
     void *handle = dlopen(LIBRARY_NAME, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!handle) return decline(why, "%s is not installed", LIBRARY_NAME);
@@ -76,18 +76,18 @@ static bool library_open(library *out, reason *why) {
 typedef struct layout {
     int rank;
     dnnl_dims_t sizes, strides;
-} layout;
-typedef enum argument { SOURCE, WEIGHTS, BIAS, TARGET, ARGUMENTS } argument;
+} layout_t;
+typedef enum argument { SOURCE, WEIGHTS, BIAS, TARGET, ARGUMENTS } argument_t;
 
 typedef struct convolution {
     bool transposed;
     dnnl_dims_t strides, dilation, padding;
-} convolution;
+} convolution_t;
 
 enum { LARGEST_WARM_UP = 1 << 20, WARM_ALIGNMENT = 64 };
 
 typedef struct onednn {
-    library library;
+    library_t library;
     dnnl_engine_t engine;
     dnnl_primitive_attr_t attr;
     dnnl_memory_desc_t layouts[ARGUMENTS];
@@ -95,7 +95,7 @@ typedef struct onednn {
     dnnl_primitive_desc_t desc; /* owns the scratchpad's layout */
     dnnl_primitive_t primitive;
     uint32_t threads;
-} onednn;
+} onednn_t;
 
 #if DNNL_VERSION_MAJOR >= 3
 typedef const_dnnl_memory_desc_t memory_layout;
@@ -132,12 +132,12 @@ static void drop_layouts(onednn *data) {
         if (data->has[i]) (void)data->library.memory_desc_destroy(data->layouts[i]);
 }
 #else
-typedef const dnnl_memory_desc_t *memory_layout;
-static memory_layout layout_of(const onednn *data, argument which) {
+typedef const dnnl_memory_desc_t *memory_layout_t;
+static memory_layout_t layout_of(const onednn_t *data, argument_t which) {
     return data->has[which] ? &data->layouts[which] : NULL;
 }
 
-static dnnl_status_t make_layout(onednn *data, argument which, const layout *layout) {
+static dnnl_status_t make_layout(onednn_t *data, argument_t which, const layout_t *layout) {
     if (!layout->rank) return dnnl_success;
     dnnl_status_t status = data->library.memory_desc_init_by_strides(&data->layouts[which], layout->rank, layout->sizes,
                                                                      dnnl_f32, layout->strides);
@@ -145,10 +145,10 @@ static dnnl_status_t make_layout(onednn *data, argument which, const layout *lay
     return status;
 }
 
-static dnnl_status_t make_desc(onednn *data, const convolution *conv) {
-    memory_layout source = layout_of(data, SOURCE), weights = layout_of(data, WEIGHTS);
-    memory_layout bias = layout_of(data, BIAS), target = layout_of(data, TARGET);
-    const library *library = &data->library;
+static dnnl_status_t make_desc(onednn_t *data, const convolution_t *conv) {
+    memory_layout_t source = layout_of(data, SOURCE), weights = layout_of(data, WEIGHTS);
+    memory_layout_t bias = layout_of(data, BIAS), target = layout_of(data, TARGET);
+    const library_t *library = &data->library;
     dnnl_matmul_desc_t matmul;
     dnnl_convolution_desc_t convolution; /* of a deconvolution too: one type */
     const void *operation = &convolution;
@@ -169,16 +169,16 @@ static dnnl_status_t make_desc(onednn *data, const convolution *conv) {
     return library->primitive_desc_create(&data->desc, operation, data->attr, data->engine, NULL);
 }
 
-static void drop_layouts(onednn *data) { (void)data; }
+static void drop_layouts(onednn_t *data) { (void)data; }
 #endif
 
-static void add_dimension(layout *layout, int64_t size, int64_t stride) {
+static void add_dimension(layout_t *layout, int64_t size, int64_t stride) {
     layout->sizes[layout->rank] = size;
     layout->strides[layout->rank++] = stride;
 }
 
 /* Strides of dimensions of size 1 mean nothing to us, but oneDNN takes them for leading dimensions. */
-static void settle_strides(layout *layout) {
+static void settle_strides(layout_t *layout) {
     for (int i = layout->rank; i-- > 0;) {
         if (layout->sizes[i] != 1) continue;
         bool last = i + 1 == layout->rank;
@@ -188,8 +188,8 @@ static void settle_strides(layout *layout) {
 
 /* ---- primitives ---- */
 static void onednn_release(void *made) {
-    onednn *data = made;
-    const library *library = &data->library;
+    onednn_t *data = made;
+    const library_t *library = &data->library;
     if (data->primitive) (void)library->primitive_destroy(data->primitive);
     if (data->desc) (void)library->primitive_desc_destroy(data->desc);
     drop_layouts(data);
@@ -197,27 +197,29 @@ static void onednn_release(void *made) {
     if (data->engine) (void)library->engine_destroy(data->engine);
 }
 
-static bool is_plain_loop(const onednn *data) {
+static bool is_plain_loop(const onednn_t *data) {
     const char *name = NULL;
     return data->library.primitive_desc_query(data->desc, dnnl_query_impl_info_str, 0, (void *)&name) == dnnl_success &&
            name && strncmp(name, "ref", 3) == 0;
 }
 
 /* Memory that is short is no reason to decline: it may be there again when the next context is made. */
-static insitu_status declined(dnnl_status_t status, const char *what, reason *why) {
+static insitu_status declined(dnnl_status_t status, const char *what, reason_t *why) {
     if (status == dnnl_out_of_memory) return INSITU_NOMEM;
     (void)decline(why, "%s", what);
     return INSITU_UNSUPPORTED;
 }
 
-static insitu_status build(onednn *data, const layout layouts[ARGUMENTS], const convolution *conv, reason *why) {
-    const library *library = &data->library;
+static insitu_status build(onednn_t *data, const layout_t layouts[ARGUMENTS], const convolution_t *conv,
+                           reason_t *why) {
+    const library_t *library = &data->library;
     dnnl_status_t status = library->engine_create(&data->engine, dnnl_cpu, 0);
     if (status == dnnl_success) status = library->primitive_attr_create(&data->attr);
     if (status == dnnl_success)
         status = library->primitive_attr_set_scratchpad_mode(data->attr, dnnl_scratchpad_mode_user);
     if (status != dnnl_success) return declined(status, "oneDNN did not start", why);
-    for (argument i = SOURCE; i < ARGUMENTS && status == dnnl_success; i++) status = make_layout(data, i, &layouts[i]);
+    for (argument_t i = SOURCE; i < ARGUMENTS && status == dnnl_success; i++)
+        status = make_layout(data, i, &layouts[i]);
     if (status != dnnl_success) return declined(status, "oneDNN does not take a layout", why);
     status = make_desc(data, conv);
     if (status != dnnl_success) return declined(status, "oneDNN does not implement it", why);
@@ -226,16 +228,16 @@ static insitu_status build(onednn *data, const layout layouts[ARGUMENTS], const 
     return status == dnnl_success ? INSITU_OK : declined(status, "oneDNN did not make the primitive", why);
 }
 
-static void enter(const onednn *data, team_settings *out_before) {
+static void enter(const onednn_t *data, team_settings_t *out_before) {
     if (data->library.has_team) team_enter(&data->library.team, data->threads, out_before);
 }
-static void leave(const onednn *data, const team_settings *before) {
+static void leave(const onednn_t *data, const team_settings_t *before) {
     if (data->library.has_team) team_leave(&data->library.team, before);
 }
 
-static bool execute(const onednn *data, void *const addresses[ARGUMENTS], void *scratchpad) {
+static bool execute(const onednn_t *data, void *const addresses[ARGUMENTS], void *scratchpad) {
     static const int names[ARGUMENTS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST};
-    const library *library = &data->library;
+    const library_t *library = &data->library;
     dnnl_exec_arg_t arguments[ARGUMENTS + 1];
     dnnl_stream_t stream = NULL;
     int count = 0;
@@ -243,8 +245,8 @@ static bool execute(const onednn *data, void *const addresses[ARGUMENTS], void *
     for (int i = 0; i <= ARGUMENTS && good; i++) {
         bool last = i == ARGUMENTS;
         if (!last && !data->has[i]) continue;
-        memory_layout layout = last ? data->library.primitive_desc_query_md(data->desc, dnnl_query_scratchpad_md, 0)
-                                    : layout_of(data, (argument)i);
+        memory_layout_t layout = last ? data->library.primitive_desc_query_md(data->desc, dnnl_query_scratchpad_md, 0)
+                                      : layout_of(data, (argument_t)i);
         dnnl_exec_arg_t *argument = &arguments[count];
         argument->arg = last ? DNNL_ARG_SCRATCHPAD : names[i];
         good = library->memory_create(&argument->memory, layout, data->engine, last ? scratchpad : addresses[i]) ==
@@ -260,9 +262,9 @@ static bool execute(const onednn *data, void *const addresses[ARGUMENTS], void *
 
 /* Runs the primitive once on zeros: oneDNN makes the code of some when they first run, which takes as long as thousands
  * of calls. Large ones take long themselves, and are left alone, as is everything where memory is short. */
-static void warm_up(const onednn *data, size_t scratchpad) {
+static void warm_up(const onednn_t *data, size_t scratchpad) {
     size_t offsets[ARGUMENTS], total = scratchpad;
-    for (argument i = SOURCE; i < ARGUMENTS; i++) {
+    for (argument_t i = SOURCE; i < ARGUMENTS; i++) {
         offsets[i] = total = (total + WARM_ALIGNMENT - 1) / WARM_ALIGNMENT * WARM_ALIGNMENT;
         if (data->has[i]) total += data->library.memory_desc_get_size(layout_of(data, i));
         if (total > LARGEST_WARM_UP) return;
@@ -271,19 +273,19 @@ static void warm_up(const onednn *data, size_t scratchpad) {
     if (!memory) return;
     memset(memory, 0, total);
     void *addresses[ARGUMENTS];
-    for (argument i = SOURCE; i < ARGUMENTS; i++) addresses[i] = memory + offsets[i];
+    for (argument_t i = SOURCE; i < ARGUMENTS; i++) addresses[i] = memory + offsets[i];
     (void)execute(data, addresses, memory);
     memory_free(memory);
 }
 
-static insitu_status make(layout layouts[ARGUMENTS], const convolution *conv, arena *arena, uint32_t threads,
-                          void **out_data, size_t *out_workspace, reason *why) {
-    onednn *data;
+static insitu_status make(layout_t layouts[ARGUMENTS], const convolution_t *conv, arena_t *arena, uint32_t threads,
+                          void **out_data, size_t *out_workspace, reason_t *why) {
+    onednn_t *data;
     for (int i = 0; i < ARGUMENTS; i++) settle_strides(&layouts[i]);
     TRY(arena_array(arena, 1, sizeof(*data), &data));
     if (!library_open(&data->library, why)) return INSITU_UNSUPPORTED;
     data->threads = threads;
-    team_settings before;
+    team_settings_t before;
     enter(data, &before);
     insitu_status status = build(data, layouts, conv, why);
     if (status == INSITU_OK) {
@@ -299,29 +301,29 @@ static insitu_status make(layout layouts[ARGUMENTS], const convolution *conv, ar
     return status;
 }
 
-void onednn_run(const kernel_call *call) {
-    const onednn *data = call->data;
-    const bound_step *step = call->step;
+void onednn_run(const kernel_call_t *call) {
+    const onednn_t *data = call->data;
+    const bound_step_t *step = call->step;
     void *addresses[ARGUMENTS] = {operand_data(call, &step->operands[0]), operand_data(call, &step->operands[1]), NULL,
                                   operand_data(call, &step->results[0])};
     if (step->operand_count == 3) addresses[BIAS] = operand_data(call, &step->operands[2]);
-    team_settings before;
+    team_settings_t before;
     enter(data, &before);
     if (!execute(data, addresses, call->workspace)) *call->failed = true;
     leave(data, &before);
 }
 
 static bool onednn_has_threads(const void *made) {
-    const onednn *data = made;
+    const onednn_t *data = made;
     return data->threads == 1 || !data->library.has_team || team_is_whole(&data->library.team, data->threads);
 }
 
 /* ---- matmul ---- */
-static insitu_status matmul_make(const bound_step *step, arena *arena, uint32_t threads, void **out_data,
-                                 size_t *out_workspace, reason *why) {
-    product product;
+static insitu_status matmul_make(const bound_step_t *step, arena_t *arena, uint32_t threads, void **out_data,
+                                 size_t *out_workspace, reason_t *why) {
+    product_t product;
     product_of(step, &product);
-    layout layouts[ARGUMENTS] = {{0}, {0}, {0}, {0}};
+    layout_t layouts[ARGUMENTS] = {{0}, {0}, {0}, {0}};
     for (uint32_t i = 0; i < product.batch_rank; i++) {
         int64_t size = product.batch_sizes[i];
         add_dimension(&layouts[SOURCE], product.a_batch[i] ? size : 1, product.a_batch[i]);
@@ -342,8 +344,8 @@ static insitu_status matmul_make(const bound_step *step, arena *arena, uint32_t 
 }
 
 /* ---- conv: grouped weights get a dimension of groups in front ---- */
-static void conv_layouts(const bound_step *step, bool transposed, layout layouts[ARGUMENTS]) {
-    const bound_operand *x = &step->operands[0], *w = &step->operands[1], *r = &step->results[0];
+static void conv_layouts(const bound_step_t *step, bool transposed, layout_t layouts[ARGUMENTS]) {
+    const bound_operand_t *x = &step->operands[0], *w = &step->operands[1], *r = &step->results[0];
     int64_t groups = attr_int(step, ATTR_GROUPS, 1);
     for (uint32_t i = 0; i < x->rank; i++) {
         add_dimension(&layouts[SOURCE], x->sizes[i], x->strides[i]);
@@ -363,21 +365,21 @@ static void conv_layouts(const bound_step *step, bool transposed, layout layouts
     if (step->operand_count == 3) add_dimension(&layouts[BIAS], r->sizes[1], step->operands[2].strides[0]);
 }
 
-static insitu_status conv_make(const bound_step *step, arena *arena, uint32_t threads, void **out_data,
-                               size_t *out_workspace, reason *why) {
-    convolution conv = {.transposed = attr_int(step, ATTR_TRANSPOSED, 0) != 0};
+static insitu_status conv_make(const bound_step_t *step, arena_t *arena, uint32_t threads, void **out_data,
+                               size_t *out_workspace, reason_t *why) {
+    convolution_t conv = {.transposed = attr_int(step, ATTR_TRANSPOSED, 0) != 0};
     for (uint32_t i = 0; i + 2 < step->operands[0].rank; i++) {
         conv.strides[i] = attr_item(step, ATTR_STRIDE, i, 1);
         conv.dilation[i] = attr_item(step, ATTR_DILATION, i, 1) - 1;
         conv.padding[i] = attr_item(step, ATTR_PADDING, i, 0);
     }
-    layout layouts[ARGUMENTS] = {{0}, {0}, {0}, {0}};
+    layout_t layouts[ARGUMENTS] = {{0}, {0}, {0}, {0}};
     conv_layouts(step, conv.transposed, layouts);
     return make(layouts, &conv, arena, threads, out_data, out_workspace, why);
 }
 
-const kernel_maker onednn_matmul_maker = {matmul_make, onednn_release, onednn_has_threads};
-const kernel_maker onednn_conv_maker = {conv_make, onednn_release, onednn_has_threads};
+const kernel_maker_t onednn_matmul_maker = {matmul_make, onednn_release, onednn_has_threads};
+const kernel_maker_t onednn_conv_maker = {conv_make, onednn_release, onednn_has_threads};
 
 #else
 
@@ -393,18 +395,18 @@ const kernel_maker onednn_conv_maker = {absent_make, NULL, NULL};
 
 #endif
 
-static bool is_empty(const bound_step *step) {
+static bool is_empty(const bound_step_t *step) {
     for (uint32_t i = 0; i < step->operand_count; i++)
         if (operand_numel(&step->operands[i]) == 0) return true;
     return operand_numel(&step->results[0]) == 0;
 }
 
-bool onednn_matmul_can_run(const bound_step *step, reason *why) {
+bool onednn_matmul_can_run(const bound_step_t *step, reason_t *why) {
     if (!matmul_shapes_fit(step, why)) return false;
     return is_empty(step) ? decline(why, "the product is empty") : true;
 }
 
-bool onednn_conv_can_run(const bound_step *step, reason *why) {
+bool onednn_conv_can_run(const bound_step_t *step, reason_t *why) {
     if (!conv_fits(step, why)) return false;
     return is_empty(step) ? decline(why, "the convolution is empty") : true;
 }

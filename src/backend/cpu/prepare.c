@@ -17,9 +17,9 @@ enum {
     CACHE_LINE = 64
 };
 
-static insitu_status check_operands(const bound_plan *bound, const bound_step *step, insitu_diag *diag) {
+static insitu_status check_operands(const bound_plan_t *bound, const bound_step_t *step, insitu_diag *diag) {
     for (uint32_t i = 0; i < step->operand_count + step->result_count; i++) {
-        const bound_operand *operand =
+        const bound_operand_t *operand =
             i < step->operand_count ? &step->operands[i] : &step->results[i - step->operand_count];
         int64_t begin = 0, end = 0;
         bool is_inside = operand->rank <= MAX_RANK && operand->storage < bound->plan->storage_count &&
@@ -32,7 +32,7 @@ static insitu_status check_operands(const bound_plan *bound, const bound_step *s
     return INSITU_OK;
 }
 
-static insitu_status choose_kernel(program *program, const bound_step *step, program_step *out, arena *arena,
+static insitu_status choose_kernel(program_t *program, const bound_step_t *step, program_step_t *out, arena_t *arena,
                                    size_t *whole_workspace, insitu_diag *diag) {
     out->step = step;
     if (step_is_host(step->step)) {
@@ -57,28 +57,28 @@ static insitu_status choose_kernel(program *program, const bound_step *step, pro
     return INSITU_OK;
 }
 
-static bool is_whole(const program_step *step) { return step->row && step->row->maker->make; }
-static bool is_host(const program_step *step) { return step_is_host(step->step->step); }
-static bool is_region_alone(const program_step *step) { return is_whole(step) || is_host(step); }
+static bool is_whole(const program_step_t *step) { return step->row && step->row->maker->make; }
+static bool is_host(const program_step_t *step) { return step_is_host(step->step->step); }
+static bool is_region_alone(const program_step_t *step) { return is_whole(step) || is_host(step); }
 
 /* True if a result lies in memory that outlives the call. */
-static bool writes_state(const bound_plan *bound, const bound_step *step) {
+static bool writes_state(const bound_plan_t *bound, const bound_step_t *step) {
     for (uint32_t i = 0; i < step->result_count; i++) {
-        storage_kind kind = bound->plan->storages[step->results[i].storage].kind;
+        storage_kind_t kind = bound->plan->storages[step->results[i].storage].kind;
         if (kind == STORAGE_STATE || kind == STORAGE_INPUT) return true;
     }
     return false;
 }
 
-static bool reads_index(const program_step *step) {
+static bool reads_index(const program_step_t *step) {
     return step->row && layer_info_of(step->row->layer)->traits & TRAIT_INDEXED;
 }
 
-static insitu_status place_barriers(program *program, const program_region *region, const bound_plan *bound,
-                                    bool *unchecked, hazards *hazards) {
+static insitu_status place_barriers(program_t *program, const program_region_t *region, const bound_plan_t *bound,
+                                    bool *unchecked, hazards_t *hazards) {
     hazards_clear(hazards);
     for (uint32_t i = region->first; i < region->end; i++) {
-        program_step *step = &program->steps[i];
+        program_step_t *step = &program->steps[i];
         if (!step->row && !region->item) *unchecked = true;
         step->test = *unchecked && step->row && (reads_index(step) || writes_state(bound, step->step));
         if (step->test) *unchecked = false;
@@ -88,12 +88,12 @@ static insitu_status place_barriers(program *program, const program_region *regi
     return INSITU_OK;
 }
 
-static insitu_status make_regions(program *program, const bound_plan *bound, arena *arena) {
-    TRY(arena_array(arena, program->step_count ? program->step_count : 1, sizeof(program_region), &program->regions));
-    hazards hazards = {.bound = bound, .arena = arena};
+static insitu_status make_regions(program_t *program, const bound_plan_t *bound, arena_t *arena) {
+    TRY(arena_array(arena, program->step_count ? program->step_count : 1, sizeof(program_region_t), &program->regions));
+    hazards_t hazards = {.bound = bound, .arena = arena};
     bool unchecked = false;
     for (uint32_t at = 0; at < program->step_count;) {
-        program_region *region = &program->regions[program->region_count++];
+        program_region_t *region = &program->regions[program->region_count++];
         region->first = at;
         region->whole = is_whole(&program->steps[at]);
         region->item = is_host(&program->steps[at]);
@@ -110,9 +110,10 @@ static insitu_status make_regions(program *program, const bound_plan *bound, are
     return INSITU_OK;
 }
 
-static insitu_status lay_out_workspace(program *program, size_t whole_workspace, size_t *out_bytes, insitu_diag *diag) {
+static insitu_status lay_out_workspace(program_t *program, size_t whole_workspace, size_t *out_bytes,
+                                       insitu_diag *diag) {
     size_t each, bytes;
-    program->workspace_offset = sizeof(call_state) + program->threads * sizeof(check_failure);
+    program->workspace_offset = sizeof(call_state_t) + program->threads * sizeof(check_failure_t);
     if (!checked_size_add(program->thread_workspace, CACHE_LINE - 1, &each)) goto overflow;
     each -= each % CACHE_LINE;
     program->thread_workspace = each;
@@ -124,10 +125,10 @@ overflow:
     FAIL(diag, INSITU_NOMEM, "the workspace of the program's kernels exceeds the address space");
 }
 
-static insitu_status prepare_steps(program *program, const bound_plan *bound, arena *arena, size_t *out_bytes,
+static insitu_status prepare_steps(program_t *program, const bound_plan_t *bound, arena_t *arena, size_t *out_bytes,
                                    insitu_diag *diag) {
     size_t whole_workspace = 0;
-    TRY(arena_array(arena, bound->step_count ? bound->step_count : 1, sizeof(program_step), &program->steps));
+    TRY(arena_array(arena, bound->step_count ? bound->step_count : 1, sizeof(program_step_t), &program->steps));
     for (uint32_t i = 0; i < bound->step_count; i++) {
         TRY(check_operands(bound, &bound->steps[i], diag));
         program->step_count = i + 1; /* so that release finds what this step makes */
@@ -137,11 +138,11 @@ static insitu_status prepare_steps(program *program, const bound_plan *bound, ar
     return lay_out_workspace(program, whole_workspace, out_bytes, diag);
 }
 
-insitu_status cpu_prepare(const device *device, const bound_plan *bound, uint32_t threads, arena *arena,
+insitu_status cpu_prepare(const device_t *device, const bound_plan_t *bound, uint32_t threads, arena_t *arena,
                           void **out_prepared, size_t *out_workspace_bytes, insitu_diag *diag) {
     *out_prepared = NULL;
     *out_workspace_bytes = 0;
-    program *program;
+    program_t *program;
     TRY(arena_array(arena, 1, sizeof(*program), &program));
     program->threads = threads;
     program->team_step = NONE;
@@ -155,20 +156,20 @@ insitu_status cpu_prepare(const device *device, const bound_plan *bound, uint32_
     return status;
 }
 
-bool cpu_has_threads(const device *device, const void *prepared) {
+bool cpu_has_threads(const device_t *device, const void *prepared) {
     (void)device;
-    const program *program = prepared;
+    const program_t *program = prepared;
     if (program->team_step == NONE) return true;
-    const program_step *step = &program->steps[program->team_step];
+    const program_step_t *step = &program->steps[program->team_step];
     return step->row->maker->has_threads(step->data);
 }
 
-void cpu_release(const device *device, void *prepared) {
+void cpu_release(const device_t *device, void *prepared) {
     (void)device;
-    program *program = prepared;
+    program_t *program = prepared;
     if (!program) return;
     for (uint32_t i = 0; i < program->step_count; i++) {
-        program_step *step = &program->steps[i];
+        program_step_t *step = &program->steps[i];
         if (step->row && step->row->maker->release && step->data) step->row->maker->release(step->data);
         step->data = NULL;
     }

@@ -27,13 +27,13 @@ uint32_t cpu_threads(uint32_t limit) {
     return threads > 1 ? at_most(threads, (int)cpu_affinity()) : 1;
 }
 
-void team_enter(const team_runtime *runtime, uint32_t threads, team_settings *out_before) {
-    *out_before = (team_settings){runtime->get_max_threads(), runtime->get_dynamic()};
+void team_enter(const team_runtime_t *runtime, uint32_t threads, team_settings_t *out_before) {
+    *out_before = (team_settings_t){runtime->get_max_threads(), runtime->get_dynamic()};
     runtime->set_dynamic(0);
     runtime->set_num_threads((int)threads);
 }
 
-void team_leave(const team_runtime *runtime, const team_settings *before) {
+void team_leave(const team_runtime_t *runtime, const team_settings_t *before) {
     runtime->set_num_threads(before->count);
     runtime->set_dynamic(before->dynamic);
 }
@@ -45,7 +45,7 @@ static void *find_function(void *program, void *library, const char *name) {
     return found ? found : dlsym(library, name);
 }
 
-bool team_runtime_find(void *library, team_runtime *out_runtime) {
+bool team_runtime_find(void *library, team_runtime_t *out_runtime) {
     void *program = dlopen(NULL, RTLD_LAZY);
     struct {
         const char *name;
@@ -69,20 +69,20 @@ bool team_runtime_find(void *library, team_runtime *out_runtime) {
 
 typedef struct muster {
     atomic_uint came, odd;
-} muster;
+} muster_t;
 
 static void answer(void *data) {
-    muster *muster = data;
-    float_mode mode;
+    muster_t *muster = data;
+    float_mode_t mode;
     float_mode_enter(&mode);
     atomic_fetch_add_explicit(&muster->came, 1, memory_order_relaxed);
     if (mode.is_changed) atomic_fetch_add_explicit(&muster->odd, 1, memory_order_relaxed);
     float_mode_leave(&mode);
 }
 
-bool team_is_whole(const team_runtime *runtime, uint32_t threads) {
-    muster muster = {0};
-    team_settings before;
+bool team_is_whole(const team_runtime_t *runtime, uint32_t threads) {
+    muster_t muster = {0};
+    team_settings_t before;
     team_enter(runtime, threads, &before);
     runtime->parallel(answer, &muster, threads, 0);
     team_leave(runtime, &before);

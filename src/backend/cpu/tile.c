@@ -4,7 +4,7 @@
  * type that the instruction makes: 32 bits for i8, i16 and i32, 64 bits for the others), then is cut to the width. */
 #include "backend/cpu/cpu_int.h"
 
-compute compute_of(dtype type) {
+compute_t compute_of(dtype_t type) {
     if (type == DTYPE_F64) return COMPUTE_F64;
     return dtype_is_float(type) ? COMPUTE_F32 : COMPUTE_I64;
 }
@@ -89,7 +89,7 @@ static uint32_t double_to_u32(double value) {
 /* The integer types but i64, by dtype id and C type. */
 #define INTEGER_TYPES(X) X(U8, uint8_t) X(I8, int8_t) X(I16, int16_t) X(I32, int32_t) X(U16, uint16_t) X(U32, uint32_t)
 
-void tile_load_int(dtype type, const char *data, int64_t stride, int64_t count, int64_t *out) {
+void tile_load_int(dtype_t type, const char *data, int64_t stride, int64_t count, int64_t *out) {
     LOAD_IF(BOOL, uint8_t, out, value != 0)
     LOAD_IF(I64, int64_t, out, value)
     LOAD_IF(U64, uint64_t, out, (int64_t)value)
@@ -98,7 +98,7 @@ void tile_load_int(dtype type, const char *data, int64_t stride, int64_t count, 
 #undef X
 }
 
-static void load_float(dtype type, const char *data, int64_t stride, int64_t count, float *out) {
+static void load_float(dtype_t type, const char *data, int64_t stride, int64_t count, float *out) {
     LOAD_IF(F16, uint16_t, out, half_to_float(value))
     LOAD_IF(BF16, uint16_t, out, bfloat_to_float(value))
     if (dtype_size(type) == 1) {
@@ -112,7 +112,7 @@ static void load_float(dtype type, const char *data, int64_t stride, int64_t cou
     LOAD_LOOP(float, out, value)
 }
 
-void tile_load(dtype type, const char *data, int64_t stride, int64_t count, tile *out) {
+void tile_load(dtype_t type, const char *data, int64_t stride, int64_t count, tile_t *out) {
     switch (compute_of(type)) {
     case COMPUTE_F32: load_float(type, data, stride, count, out->f); return;
     case COMPUTE_F64: tile_load_double(type, data, stride, count, out->d); return;
@@ -120,7 +120,7 @@ void tile_load(dtype type, const char *data, int64_t stride, int64_t count, tile
     }
 }
 
-void tile_load_double(dtype type, const char *data, int64_t stride, int64_t count, double *out) {
+void tile_load_double(dtype_t type, const char *data, int64_t stride, int64_t count, double *out) {
     LOAD_IF(F64, double, out, value)
     LOAD_IF(F32, float, out, (double)value)
     LOAD_IF(F16, uint16_t, out, (double)half_to_float(value))
@@ -155,7 +155,7 @@ void tile_load_double(dtype type, const char *data, int64_t stride, int64_t coun
         return;                                                                                                        \
     }
 
-static void store_ints(dtype type, char *data, int64_t stride, int64_t count, const int64_t *from) {
+static void store_ints(dtype_t type, char *data, int64_t stride, int64_t count, const int64_t *from) {
     STORE_IF(BOOL, uint8_t, from[i] != 0)
     STORE_IF(I64, int64_t, from[i])
     STORE_IF(U64, uint64_t, (uint64_t)from[i])
@@ -169,7 +169,7 @@ static void store_ints(dtype type, char *data, int64_t stride, int64_t count, co
 #undef X
 }
 
-static void store_floats(dtype type, char *data, int64_t stride, int64_t count, const float *from) {
+static void store_floats(dtype_t type, char *data, int64_t stride, int64_t count, const float *from) {
     STORE_IF(F32, float, from[i])
     STORE_IF(F64, double, (double)from[i])
     STORE_IF(F16, uint16_t, float_to_half(from[i]))
@@ -186,7 +186,7 @@ static void store_floats(dtype type, char *data, int64_t stride, int64_t count, 
     STORE_IF(U32, uint32_t, double_to_u32((double)from[i]))
 }
 
-static void store_doubles(dtype type, char *data, int64_t stride, int64_t count, const double *from) {
+static void store_doubles(dtype_t type, char *data, int64_t stride, int64_t count, const double *from) {
     STORE_IF(F32, float, (float)from[i])
     STORE_IF(F64, double, from[i])
     STORE_IF(F16, uint16_t, float_to_half((float)from[i]))
@@ -203,7 +203,7 @@ static void store_doubles(dtype type, char *data, int64_t stride, int64_t count,
     STORE_IF(U32, uint32_t, double_to_u32(from[i]))
 }
 
-void tile_store(dtype type, char *data, int64_t stride, int64_t count, compute kind, const void *numbers) {
+void tile_store(dtype_t type, char *data, int64_t stride, int64_t count, compute_t kind, const void *numbers) {
     switch (kind) {
     case COMPUTE_F32: store_floats(type, data, stride, count, numbers); return;
     case COMPUTE_F64: store_doubles(type, data, stride, count, numbers); return;
@@ -211,23 +211,23 @@ void tile_store(dtype type, char *data, int64_t stride, int64_t count, compute k
     }
 }
 
-void element_store_double(dtype type, char *data, double value) { store_doubles(type, data, 0, 1, &value); }
-void element_store_int(dtype type, char *data, int64_t value) { store_ints(type, data, 0, 1, &value); }
+void element_store_double(dtype_t type, char *data, double value) { store_doubles(type, data, 0, 1, &value); }
+void element_store_int(dtype_t type, char *data, int64_t value) { store_ints(type, data, 0, 1, &value); }
 
-double element_double(dtype type, const char *data) {
+double element_double(dtype_t type, const char *data) {
     double value = 0;
     tile_load_double(type, data, 0, 1, &value);
     return value;
 }
 
-int64_t element_int(dtype type, const char *data) {
+int64_t element_int(dtype_t type, const char *data) {
     int64_t value = 0;
     tile_load_int(type, data, 0, 1, &value);
     return value;
 }
 
-bool fits_i64(dtype type, op_kind op, reason *why) {
-    static const op_kind ops[] = {
+bool fits_i64(dtype_t type, op_kind_t op, reason_t *why) {
+    static const op_kind_t ops[] = {
         OP_ADD,         OP_SUB,         OP_MUL,        OP_EQ,          OP_NE,          OP_LOGICAL_AND, OP_LOGICAL_OR,
         OP_LOGICAL_XOR, OP_BITWISE_AND, OP_BITWISE_OR, OP_BITWISE_XOR, OP_BITWISE_NOT, OP_LOGICAL_NOT, OP_ISNAN,
         OP_ISINF,       OP_ISFINITE,    OP_ANY,        OP_ALL,         OP_ASSIGN,      OP_UPDATE_ADD,  OP_UPDATE_MUL};
@@ -253,7 +253,7 @@ void element_copy(uint32_t size, char *to, int64_t to_stride, const char *from, 
     }
 }
 
-int64_t index_value(const bound_operand *operand, const char *data, int64_t position) {
+int64_t index_value(const bound_operand_t *operand, const char *data, int64_t position) {
     for (uint32_t i = operand->rank; i-- > 0;) {
         data += position % operand->sizes[i] * operand->strides[i] * (int64_t)dtype_size(operand->dtype);
         position /= operand->sizes[i];

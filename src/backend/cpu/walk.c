@@ -4,35 +4,35 @@
  * dense tensor of any rank is one run. A walk may start anywhere: threads share a tensor by element ranges. */
 #include "backend/cpu/cpu_int.h"
 
-void walk_init(walk *walk, uint32_t rank, const int64_t *sizes) {
+void walk_init(walk_t *walk, uint32_t rank, const int64_t *sizes) {
     memset(walk, 0, sizeof(*walk));
     walk->rank = rank;
     for (uint32_t i = 0; i < rank; i++) walk->sizes[i] = sizes[i];
 }
 
-void walk_add(walk *walk, char *data, const int64_t *strides, int64_t size) {
+void walk_add(walk_t *walk, char *data, const int64_t *strides, int64_t size) {
     uint32_t slot = walk->count++;
     walk->data[slot] = data;
     for (uint32_t i = 0; i < walk->rank; i++) walk->strides[slot][i] = strides[i] * size;
 }
 
-void walk_add_operand(walk *walk, const kernel_call *call, const bound_operand *operand) {
+void walk_add_operand(walk_t *walk, const kernel_call_t *call, const bound_operand_t *operand) {
     walk_add(walk, operand_data(call, operand), operand->strides, (int64_t)dtype_size(operand->dtype));
 }
 
 /* True if dimension b directly follows dimension a in memory, for every operand. */
-static bool lie_together(const walk *walk, uint32_t a, uint32_t b) {
+static bool lie_together(const walk_t *walk, uint32_t a, uint32_t b) {
     for (uint32_t i = 0; i < walk->count; i++)
         if (walk->strides[i][a] != walk->strides[i][b] * walk->sizes[b]) return false;
     return true;
 }
 
-static void move_dimension(walk *walk, uint32_t to, uint32_t from) {
+static void move_dimension(walk_t *walk, uint32_t to, uint32_t from) {
     walk->sizes[to] = walk->sizes[from];
     for (uint32_t i = 0; i < walk->count; i++) walk->strides[i][to] = walk->strides[i][from];
 }
 
-void walk_merge(walk *walk) {
+void walk_merge(walk_t *walk) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < walk->rank; i++) {
         if (walk->sizes[i] == 1) continue;
@@ -47,19 +47,19 @@ void walk_merge(walk *walk) {
     walk->rank = kept;
 }
 
-int64_t walk_total(const walk *walk) {
+int64_t walk_total(const walk_t *walk) {
     int64_t total = 1;
     for (uint32_t i = 0; i < walk->rank; i++) total *= walk->sizes[i];
     return total;
 }
 
-static void set_run(walk *walk) {
+static void set_run(walk_t *walk) {
     int64_t rest = walk->end - walk->position;
     int64_t row = walk->rank ? walk->sizes[walk->rank - 1] - walk->index[walk->rank - 1] : 1;
     walk->run = row < rest ? row : rest;
 }
 
-bool walk_start(walk *walk, int64_t begin, int64_t end) {
+bool walk_start(walk_t *walk, int64_t begin, int64_t end) {
     if (begin >= end) return false;
     walk->position = begin;
     walk->end = end;
@@ -74,7 +74,7 @@ bool walk_start(walk *walk, int64_t begin, int64_t end) {
     return true;
 }
 
-bool walk_next(walk *walk) {
+bool walk_next(walk_t *walk) {
     walk->position += walk->run;
     if (walk->position >= walk->end) return false;
     uint32_t inner = walk->rank - 1; /* a walk of rank 0 has one run */

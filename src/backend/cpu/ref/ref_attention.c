@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-bool attention_fits(const bound_step *step, reason *why) {
-    const bound_operand *q = &step->operands[0], *k = &step->operands[1], *v = &step->operands[2];
-    const bound_operand *r = &step->results[0];
+bool attention_fits(const bound_step_t *step, reason_t *why) {
+    const bound_operand_t *q = &step->operands[0], *k = &step->operands[1], *v = &step->operands[2];
+    const bound_operand_t *r = &step->results[0];
     if (q->rank != 4 || k->rank != 4 || v->rank != 4 || r->rank != 4) return decline(why, "an operand is not 4-D");
     if (q->dtype != k->dtype || q->dtype != v->dtype || q->dtype != r->dtype || !dtype_is_float(q->dtype))
         return decline(why, "the dtypes are not one float dtype");
@@ -18,7 +18,7 @@ bool attention_fits(const bound_step *step, reason *why) {
         r->sizes[3] != v->sizes[3])
         return decline(why, "the sizes do not fit");
     if (step->operand_count < 4) return true;
-    const bound_operand *mask = &step->operands[3];
+    const bound_operand_t *mask = &step->operands[3];
     if (mask->dtype != DTYPE_BOOL && !dtype_is_float(mask->dtype)) return decline(why, "the mask is no bool or float");
     if (mask->rank != 4 || mask->sizes[0] != q->sizes[0] || mask->sizes[1] != q->sizes[1] ||
         mask->sizes[2] != q->sizes[2] || mask->sizes[3] != k->sizes[2])
@@ -26,15 +26,15 @@ bool attention_fits(const bound_step *step, reason *why) {
     return true;
 }
 
-bool ref_attention_can_run(const bound_step *step, reason *why) { return attention_fits(step, why); }
+bool ref_attention_can_run(const bound_step_t *step, reason_t *why) { return attention_fits(step, why); }
 
-size_t ref_attention_workspace(const bound_step *step) {
+size_t ref_attention_workspace(const bound_step_t *step) {
     size_t bytes;
     if (!checked_size_mul((size_t)step->operands[1].sizes[2], sizeof(double), &bytes)) return SIZE_MAX;
     return bytes;
 }
 
-static double mask_value(const bound_operand *mask, const char *data) {
+static double mask_value(const bound_operand_t *mask, const char *data) {
     if (mask->dtype == DTYPE_BOOL) return *data ? 0 : -INFINITY;
     return element_double(mask->dtype, data);
 }
@@ -43,10 +43,10 @@ typedef struct attention_row {
     const char *q, *k, *v, *mask;
     char *to;
     int64_t t;
-} attention_row;
+} attention_row_t;
 
-static double row_scores(const bound_step *step, const attention_row *row, double *scores) {
-    const bound_operand *q = &step->operands[0], *k = &step->operands[1];
+static double row_scores(const bound_step_t *step, const attention_row_t *row, double *scores) {
+    const bound_operand_t *q = &step->operands[0], *k = &step->operands[1];
     int64_t size = (int64_t)dtype_size(q->dtype), depth = q->sizes[3];
     double scale = attr_real(step, ATTR_SCALE, 1), largest = -INFINITY;
     bool causal = attr_int(step, ATTR_CAUSAL, 0) != 0;
@@ -58,7 +58,7 @@ static double row_scores(const bound_step *step, const attention_row *row, doubl
                    element_double(q->dtype, key + d * k->strides[3] * size);
         sum *= scale;
         if (step->operand_count == 4) {
-            const bound_operand *mask = &step->operands[3];
+            const bound_operand_t *mask = &step->operands[3];
             sum += mask_value(mask, row->mask + s * mask->strides[3] * (int64_t)dtype_size(mask->dtype));
         }
         if (causal && s > row->t) sum = -INFINITY;
@@ -68,8 +68,8 @@ static double row_scores(const bound_step *step, const attention_row *row, doubl
     return largest;
 }
 
-static void attend_row(const bound_step *step, const attention_row *row, double *scores) {
-    const bound_operand *v = &step->operands[2], *r = &step->results[0];
+static void attend_row(const bound_step_t *step, const attention_row_t *row, double *scores) {
+    const bound_operand_t *v = &step->operands[2], *r = &step->results[0];
     int64_t size = (int64_t)dtype_size(v->dtype), length = v->sizes[2];
     double largest = row_scores(step, row, scores), total = 0;
     bool empty = largest == -INFINITY;
@@ -85,16 +85,16 @@ static void attend_row(const bound_step *step, const attention_row *row, double 
     }
 }
 
-void ref_attention(const kernel_call *call) {
-    const bound_step *step = call->step;
-    const bound_operand *q = &step->operands[0], *k = &step->operands[1], *v = &step->operands[2];
-    const bound_operand *r = &step->results[0];
+void ref_attention(const kernel_call_t *call) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *q = &step->operands[0], *k = &step->operands[1], *v = &step->operands[2];
+    const bound_operand_t *r = &step->results[0];
     int64_t size = (int64_t)dtype_size(q->dtype), heads = q->sizes[1], rows = q->sizes[2];
     int64_t group = heads / k->sizes[1], begin, end;
     call_share(call, q->sizes[0] * heads * rows, 1, &begin, &end);
     for (int64_t i = begin; i < end; i++) {
         int64_t t = i % rows, h = i / rows % heads, b = i / rows / heads, g = h / group;
-        attention_row row = {
+        attention_row_t row = {
             .q = operand_data(call, q) + (b * q->strides[0] + h * q->strides[1] + t * q->strides[2]) * size,
             .k = operand_data(call, k) + (b * k->strides[0] + g * k->strides[1]) * size,
             .v = operand_data(call, v) + (b * v->strides[0] + g * v->strides[1]) * size,
@@ -102,7 +102,7 @@ void ref_attention(const kernel_call *call) {
             .t = t,
         };
         if (step->operand_count == 4) {
-            const bound_operand *mask = &step->operands[3];
+            const bound_operand_t *mask = &step->operands[3];
             row.mask = operand_data(call, mask) + (b * mask->strides[0] + h * mask->strides[1] + t * mask->strides[2]) *
                                                       (int64_t)dtype_size(mask->dtype);
         }

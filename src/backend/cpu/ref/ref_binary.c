@@ -92,7 +92,7 @@ static float short_floor_divide(float a, float b, round_fn rounded) {
     return quotient - whole > 0.5F ? whole + 1 : whole;
 }
 
-static void short_divide(op_kind op, dtype type, const float *a, const float *b, float *out, int64_t count) {
+static void short_divide(op_kind_t op, dtype_t type, const float *a, const float *b, float *out, int64_t count) {
     round_fn rounded = type == DTYPE_F16 ? round_half : round_bfloat;
     for (int64_t i = 0; i < count; i++)
         out[i] = op == OP_DIV_FLOOR ? short_floor_divide(a[i], b[i], rounded) : truncf(rounded(a[i] / b[i]));
@@ -146,9 +146,9 @@ static const binary_fn functions[][OP_COUNT] = {
 #undef INT_TEST
 };
 
-bool ref_binary_can_run(const bound_step *step, reason *why) {
-    op_kind op = attr_op(step);
-    dtype from = step->operands[0].dtype, to = step->results[0].dtype;
+bool ref_binary_can_run(const bound_step_t *step, reason_t *why) {
+    op_kind_t op = attr_op(step);
+    dtype_t from = step->operands[0].dtype, to = step->results[0].dtype;
     if (op >= OP_COUNT || !functions[compute_of(from)][op])
         return decline(why, "%s is not defined on %s", op < OP_COUNT ? op_name(op) : "?", dtype_name(from));
     if (!fits_i64(from, op, why)) return false;
@@ -161,7 +161,8 @@ bool ref_binary_can_run(const bound_step *step, reason *why) {
 }
 
 /* a + number b */
-static void scaled_sum(compute kind, const tile *a, const tile *b, const tile *number, tile *out, int64_t count) {
+static void scaled_sum(compute_t kind, const tile_t *a, const tile_t *b, const tile_t *number, tile_t *out,
+                       int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         if (kind == COMPUTE_F32) out->f[i] = fmaf(number->f[0], b->f[i], a->f[i]);
         if (kind == COMPUTE_F64) out->d[i] = fma(number->d[0], b->d[i], a->d[i]);
@@ -170,23 +171,23 @@ static void scaled_sum(compute kind, const tile *a, const tile *b, const tile *n
 }
 
 /* In f16 and bf16 PyTorch takes the number in f32 for a product or a quotient and rounds it to the dtype for all else. */
-static float scalar_of(const bound_step *step) {
+static float scalar_of(const bound_step_t *step) {
     float value = (float)attr_real(step, ATTR_SCALAR, 0);
-    op_kind op = attr_op(step);
-    dtype type = step->operands[0].dtype;
+    op_kind_t op = attr_op(step);
+    dtype_t type = step->operands[0].dtype;
     if (op == OP_MUL || op == OP_DIV) return value;
     if (type == DTYPE_F16) return round_half(value);
     return type == DTYPE_BF16 ? round_bfloat(value) : value;
 }
 
 /* An integer is cut to the operand's width. */
-static int64_t integer_of(const bound_step *step) {
+static int64_t integer_of(const bound_step_t *step) {
     char element[8];
     element_store_int(step->operands[0].dtype, element, attr_int(step, ATTR_SCALAR, 0));
     return element_int(step->operands[0].dtype, element);
 }
 
-static void fill_scalar(const bound_step *step, compute kind, tile *out) {
+static void fill_scalar(const bound_step_t *step, compute_t kind, tile_t *out) {
     for (int64_t i = 0; i < TILE; i++) {
         if (kind == COMPUTE_F32) out->f[i] = scalar_of(step);
         if (kind == COMPUTE_F64) out->d[i] = attr_real(step, ATTR_SCALAR, 0);
@@ -195,22 +196,22 @@ static void fill_scalar(const bound_step *step, compute kind, tile *out) {
 }
 
 typedef struct binary {
-    op_kind op;
-    dtype type;
-    compute kind;
+    op_kind_t op;
+    dtype_t type;
+    compute_t kind;
     int32_t bits;
     bool scales;
-} binary;
+} binary_t;
 
-static binary binary_of(const bound_step *step) {
-    dtype type = step->operands[0].dtype;
-    binary binary = {attr_op(step), type, compute_of(type), (int32_t)dtype_size(type) * 8,
-                     step->operand_count == 2 && attr_of(step, ATTR_SCALAR)};
+static binary_t binary_of(const bound_step_t *step) {
+    dtype_t type = step->operands[0].dtype;
+    binary_t binary = {attr_op(step), type, compute_of(type), (int32_t)dtype_size(type) * 8,
+                       step->operand_count == 2 && attr_of(step, ATTR_SCALAR)};
     if (dtype_kind_of(type) == KIND_SIGNED) binary.bits = -binary.bits;
     return binary;
 }
 
-static void compute_tile(const binary *binary, const tile in[3], tile *out, int64_t count) {
+static void compute_tile(const binary_t *binary, const tile_t in[3], tile_t *out, int64_t count) {
     bool cuts = binary->op == OP_DIV_FLOOR || binary->op == OP_DIV_TRUNC;
     if (binary->scales)
         scaled_sum(binary->kind, &in[0], &in[1], &in[2], out, count);
@@ -220,19 +221,19 @@ static void compute_tile(const binary *binary, const tile in[3], tile *out, int6
         functions[binary->kind][binary->op](&in[0], &in[1], out, count, binary->bits);
 }
 
-void ref_binary(const kernel_call *call) {
-    const bound_step *step = call->step;
-    const bound_operand *to = &step->results[0];
-    binary binary = binary_of(step);
-    compute result_kind = op_group_of(binary.op) == OPS_COMPARE ? COMPUTE_I64 : binary.kind;
-    walk walk;
+void ref_binary(const kernel_call_t *call) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *to = &step->results[0];
+    binary_t binary = binary_of(step);
+    compute_t result_kind = op_group_of(binary.op) == OPS_COMPARE ? COMPUTE_I64 : binary.kind;
+    walk_t walk;
     walk_init(&walk, to->rank, to->sizes);
     walk_add_operand(&walk, call, to);
     for (uint32_t i = 0; i < step->operand_count; i++) walk_add_operand(&walk, call, &step->operands[i]);
     walk_merge(&walk);
     int64_t begin, end;
     call_share(call, walk_total(&walk), 64, &begin, &end);
-    tile in[3], out;
+    tile_t in[3], out;
     uint32_t first = step->operand_count == 1 && attr_int(step, ATTR_SCALAR_FIRST, 0) ? 1 : 0;
     if (attr_of(step, ATTR_SCALAR)) fill_scalar(step, binary.kind, &in[binary.scales ? 2 : 1 - first]);
     if (!walk_start(&walk, begin, end)) return;

@@ -7,13 +7,13 @@
 #include "backend/cpu/ref/ref_index.h"
 #include "backend/cpu/cpu_int.h"
 
-bool index_layout_read(const bound_step *step, const bound_operand *x, const bound_operand *gathered,
-                       uint32_t first_index, index_layout *out, reason *why) {
+bool index_layout_read(const bound_step_t *step, const bound_operand_t *x, const bound_operand_t *gathered,
+                       uint32_t first_index, index_layout_t *out, reason_t *why) {
     uint32_t count = attr_count(step, ATTR_DIMS);
     if (!count || count > x->rank || step->operand_count != first_index + count)
         return decline(why, "it does not have one index operand a dimension");
-    const bound_operand *indices = &step->operands[first_index];
-    *out = (index_layout){.count = count, .indices = indices, .index_rank = indices->rank};
+    const bound_operand_t *indices = &step->operands[first_index];
+    *out = (index_layout_t){.count = count, .indices = indices, .index_rank = indices->rank};
     bool indexed[MAX_RANK] = {false}, neighbours = true;
     for (uint32_t i = 0; i < count; i++) {
         int64_t dim = attr_item(step, ATTR_DIMS, i, 0);
@@ -42,15 +42,15 @@ bool index_layout_read(const bound_step *step, const bound_operand *x, const bou
     return true;
 }
 
-bool index_place(const kernel_call *call, const index_layout *layout, const bound_operand *x,
-                 const bound_operand *gathered, int64_t position, index_pair *out) {
+bool index_place(const kernel_call_t *call, const index_layout_t *layout, const bound_operand_t *x,
+                 const bound_operand_t *gathered, int64_t position, index_pair_t *out) {
     bool wrap = attr_int(call->step, ATTR_WRAP, 0) != 0;
     int64_t size = (int64_t)dtype_size(x->dtype);
-    *out = (index_pair){operand_data(call, x), operand_data(call, gathered)};
+    *out = (index_pair_t){operand_data(call, x), operand_data(call, gathered)};
     for (uint32_t i = 0; i < layout->count; i++) {
         int64_t extent = x->sizes[layout->dims[i]];
         if (extent == 0) return false;
-        const bound_operand *operand = &layout->indices[i];
+        const bound_operand_t *operand = &layout->indices[i];
         int64_t index = index_inside(index_value(operand, operand_data(call, operand), position), extent, wrap);
         out->x += index * x->strides[layout->dims[i]] * size;
     }
@@ -62,24 +62,24 @@ bool index_place(const kernel_call *call, const index_layout *layout, const boun
     return true;
 }
 
-void index_rest_walk(const index_layout *layout, int64_t size, walk *out) {
+void index_rest_walk(const index_layout_t *layout, int64_t size, walk_t *out) {
     walk_init(out, layout->rest_rank, layout->rest_sizes);
     walk_add(out, NULL, layout->rest_x_strides, size);
     walk_add(out, NULL, layout->rest_strides, size);
     walk_merge(out);
 }
 
-bool ref_index_can_run(const bound_step *step, reason *why) {
-    index_layout layout;
+bool ref_index_can_run(const bound_step_t *step, reason_t *why) {
+    index_layout_t layout;
     if (step->operands[0].dtype != step->results[0].dtype) return decline(why, "the dtypes differ");
     return index_layout_read(step, &step->operands[0], &step->results[0], 1, &layout, why);
 }
 
-void ref_index(const kernel_call *call) {
-    const bound_operand *x = &call->step->operands[0], *r = &call->step->results[0];
-    index_layout layout;
-    reason why;
-    walk rest;
+void ref_index(const kernel_call_t *call) {
+    const bound_operand_t *x = &call->step->operands[0], *r = &call->step->results[0];
+    index_layout_t layout;
+    reason_t why;
+    walk_t rest;
     if (!index_layout_read(call->step, x, r, 1, &layout, &why)) return;
     uint32_t size = dtype_size(x->dtype);
     index_rest_walk(&layout, size, &rest);
@@ -88,8 +88,8 @@ void ref_index(const kernel_call *call) {
     while (begin < end) {
         int64_t position = begin / width, first = begin % width, last = end - position * width;
         if (last > width) last = width;
-        index_pair pair;
-        walk walk = rest;
+        index_pair_t pair;
+        walk_t walk = rest;
         if (index_place(call, &layout, x, r, position, &pair)) {
             walk.data[0] = pair.x;
             walk.data[1] = pair.gathered;
@@ -103,8 +103,9 @@ void ref_index(const kernel_call *call) {
 }
 
 /* ---- gather ---- */
-bool lines_of_index_fit(const bound_step *step, const bound_operand *index, const bound_operand *other, reason *why) {
-    const bound_operand *x = &step->operands[0];
+bool lines_of_index_fit(const bound_step_t *step, const bound_operand_t *index, const bound_operand_t *other,
+                        reason_t *why) {
+    const bound_operand_t *x = &step->operands[0];
     int64_t dim = attr_dim(step, ATTR_DIM);
     if (dim < 0) return decline(why, "the dimension is out of range");
     if (index->dtype != DTYPE_I64 && index->dtype != DTYPE_I32) return decline(why, "the index is neither i64 nor i32");
@@ -116,21 +117,21 @@ bool lines_of_index_fit(const bound_step *step, const bound_operand *index, cons
     return true;
 }
 
-bool ref_gather_can_run(const bound_step *step, reason *why) {
+bool ref_gather_can_run(const bound_step_t *step, reason_t *why) {
     if (!operand_same_sizes(&step->operands[1], &step->results[0]))
         return decline(why, "the index does not have the result's sizes");
     return lines_of_index_fit(step, &step->operands[1], &step->results[0], why);
 }
 
-void ref_gather(const kernel_call *call) {
-    const bound_step *step = call->step;
-    const bound_operand *x = &step->operands[0], *index = &step->operands[1], *r = &step->results[0];
+void ref_gather(const kernel_call_t *call) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *x = &step->operands[0], *index = &step->operands[1], *r = &step->results[0];
     int64_t dim = attr_dim(step, ATTR_DIM), extent = x->rank ? x->sizes[dim] : 1, x_strides[MAX_RANK], begin, end;
     uint32_t size = dtype_size(x->dtype);
     memcpy(x_strides, x->strides, sizeof(x_strides));
     if (x->rank) x_strides[dim] = 0;
     int64_t x_step = x->rank ? x->strides[dim] * (int64_t)size : 0;
-    walk walk;
+    walk_t walk;
     walk_init(&walk, r->rank, r->sizes);
     walk_add_operand(&walk, call, r);
     walk_add_operand(&walk, call, index);

@@ -4,8 +4,8 @@
 #include <math.h>
 
 /* Visits the first element of every line along dim: slot 0 is operand 0, then the results. */
-static bool start_lines(walk *walk, const kernel_call *call, int64_t dim) {
-    const bound_step *step = call->step;
+static bool start_lines(walk_t *walk, const kernel_call_t *call, int64_t dim) {
+    const bound_step_t *step = call->step;
     walk_init(walk, step->operands[0].rank, step->operands[0].sizes);
     if (walk->rank) walk->sizes[dim] = 1;
     walk_add_operand(walk, call, &step->operands[0]);
@@ -16,12 +16,14 @@ static bool start_lines(walk *walk, const kernel_call *call, int64_t dim) {
     return walk_start(walk, begin, end);
 }
 
-static int64_t line_size(const bound_operand *operand, int64_t dim) { return operand->rank ? operand->sizes[dim] : 1; }
-static int64_t line_stride(const bound_operand *operand, int64_t dim) {
+static int64_t line_size(const bound_operand_t *operand, int64_t dim) {
+    return operand->rank ? operand->sizes[dim] : 1;
+}
+static int64_t line_stride(const bound_operand_t *operand, int64_t dim) {
     return operand->rank ? operand->strides[dim] * (int64_t)dtype_size(operand->dtype) : 0;
 }
 
-static bool lines_fit(const bound_step *step, bool same_dtype, reason *why) {
+static bool lines_fit(const bound_step_t *step, bool same_dtype, reason_t *why) {
     if (attr_dim(step, ATTR_DIM) < 0) return decline(why, "the dimension is out of range");
     if (same_dtype && step->results[0].dtype != step->operands[0].dtype)
         return decline(why, "the result's dtype differs");
@@ -29,8 +31,8 @@ static bool lines_fit(const bound_step *step, bool same_dtype, reason *why) {
 }
 
 /* ---- scan ---- */
-bool ref_scan_can_run(const bound_step *step, reason *why) {
-    op_kind op = attr_op(step);
+bool ref_scan_can_run(const bound_step_t *step, reason_t *why) {
+    op_kind_t op = attr_op(step);
     if (op_group_of(op) != OPS_SCAN) return decline(why, "the operator is not a scan");
     if (dtype_is_float(step->operands[0].dtype) != dtype_is_float(step->results[0].dtype))
         return decline(why, "it scans %s into %s", dtype_name(step->operands[0].dtype),
@@ -45,7 +47,7 @@ static double log_sum(double a, double b) {
     return low == high && isinf(high) ? high : high + log1p(exp(low - high));
 }
 
-static double scanned(op_kind op, double total, double value) {
+static double scanned(op_kind_t op, double total, double value) {
     if (op == OP_LOGCUMSUMEXP) return log_sum(total, value);
     if (op == OP_CUMSUM) return total + value;
     if (op == OP_CUMPROD) return total * value;
@@ -54,17 +56,17 @@ static double scanned(op_kind op, double total, double value) {
     return value <= total ? value : total;
 }
 
-static int64_t scanned_int(op_kind op, int64_t total, int64_t value) {
+static int64_t scanned_int(op_kind_t op, int64_t total, int64_t value) {
     if (op == OP_CUMSUM) return (int64_t)((uint64_t)total + (uint64_t)value);
     if (op == OP_CUMPROD) return (int64_t)((uint64_t)total * (uint64_t)value);
     if (op == OP_CUMMAX) return value >= total ? value : total;
     return value <= total ? value : total;
 }
 
-static void scan_line(const bound_step *step, int64_t dim, const char *from, char *to) {
-    const bound_operand *source = &step->operands[0], *target = &step->results[0];
+static void scan_line(const bound_step_t *step, int64_t dim, const char *from, char *to) {
+    const bound_operand_t *source = &step->operands[0], *target = &step->results[0];
     int64_t size = line_size(source, dim), from_stride = line_stride(source, dim), to_stride = line_stride(target, dim);
-    op_kind op = attr_op(step);
+    op_kind_t op = attr_op(step);
     double total = 0;
     int64_t int_total = 0;
     for (int64_t i = 0; i < size; i++, from += from_stride, to += to_stride) {
@@ -80,9 +82,9 @@ static void scan_line(const bound_step *step, int64_t dim, const char *from, cha
     }
 }
 
-void ref_scan(const kernel_call *call) {
+void ref_scan(const kernel_call_t *call) {
     int64_t dim = attr_dim(call->step, ATTR_DIM);
-    walk walk;
+    walk_t walk;
     if (!start_lines(&walk, call, dim)) return;
     do {
         for (int64_t i = 0; i < walk.run; i++)
@@ -91,14 +93,14 @@ void ref_scan(const kernel_call *call) {
 }
 
 /* ---- softmax ---- */
-bool ref_softmax_can_run(const bound_step *step, reason *why) {
+bool ref_softmax_can_run(const bound_step_t *step, reason_t *why) {
     if (!dtype_is_float(step->operands[0].dtype)) return decline(why, "it is defined on floats alone");
     return lines_fit(step, true, why);
 }
 
 /* A line of -inf alone gives NaN, as in PyTorch. */
-static void softmax_line(const bound_step *step, int64_t dim, const char *from, char *to) {
-    const bound_operand *source = &step->operands[0], *target = &step->results[0];
+static void softmax_line(const bound_step_t *step, int64_t dim, const char *from, char *to) {
+    const bound_operand_t *source = &step->operands[0], *target = &step->results[0];
     int64_t size = line_size(source, dim), from_stride = line_stride(source, dim), to_stride = line_stride(target, dim);
     double largest = -INFINITY, sum = 0;
     for (int64_t i = 0; i < size; i++) {
@@ -114,9 +116,9 @@ static void softmax_line(const bound_step *step, int64_t dim, const char *from, 
     }
 }
 
-void ref_softmax(const kernel_call *call) {
+void ref_softmax(const kernel_call_t *call) {
     int64_t dim = attr_dim(call->step, ATTR_DIM);
-    walk walk;
+    walk_t walk;
     if (!start_lines(&walk, call, dim)) return;
     do {
         for (int64_t i = 0; i < walk.run; i++)
@@ -126,7 +128,7 @@ void ref_softmax(const kernel_call *call) {
 
 /* ---- sort, topk ---- */
 /* The workspace holds a line's keys (doubles or i64) and two arrays of positions. */
-size_t ref_sort_workspace(const bound_step *step) {
+size_t ref_sort_workspace(const bound_step_t *step) {
     int64_t dim = attr_dim(step, ATTR_DIM);
     size_t bytes;
     if (!checked_size_mul((size_t)line_size(&step->operands[0], dim), 3 * sizeof(int64_t), &bytes)) return SIZE_MAX;
@@ -137,10 +139,10 @@ typedef struct line_keys {
     const double *reals; /* NULL: integers */
     const int64_t *ints;
     bool descending;
-} line_keys;
+} line_keys_t;
 
 /* True if the element at b must come before the one at a. NaN is the largest. */
-static bool comes_before(const line_keys *keys, int64_t b, int64_t a) {
+static bool comes_before(const line_keys_t *keys, int64_t b, int64_t a) {
     if (!keys->reals) return keys->descending ? keys->ints[b] > keys->ints[a] : keys->ints[b] < keys->ints[a];
     double first = keys->reals[a], second = keys->reals[b];
     if (keys->descending) return second > first || (isnan(second) && !isnan(first));
@@ -148,7 +150,7 @@ static bool comes_before(const line_keys *keys, int64_t b, int64_t a) {
 }
 
 /* Bottom-up merge sort of positions; stable. Returns the array that holds the result. */
-static int64_t *sort_positions(const line_keys *keys, int64_t count, int64_t *positions, int64_t *other) {
+static int64_t *sort_positions(const line_keys_t *keys, int64_t count, int64_t *positions, int64_t *other) {
     for (int64_t i = 0; i < count; i++) positions[i] = i;
     for (int64_t width = 1; width < count; width *= 2) {
         for (int64_t begin = 0; begin < count; begin += 2 * width) {
@@ -167,9 +169,9 @@ static int64_t *sort_positions(const line_keys *keys, int64_t count, int64_t *po
     return positions;
 }
 
-static void sort_line(const kernel_call *call, int64_t dim, const char *from, char *values, char *indices) {
-    const bound_step *step = call->step;
-    const bound_operand *source = &step->operands[0], *target = &step->results[0];
+static void sort_line(const kernel_call_t *call, int64_t dim, const char *from, char *values, char *indices) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *source = &step->operands[0], *target = &step->results[0];
     int64_t size = line_size(source, dim), stride = line_stride(source, dim);
     double *reals = (double *)(void *)call->workspace;
     int64_t *ints = (int64_t *)(void *)call->workspace, *positions = ints + size;
@@ -178,7 +180,7 @@ static void sort_line(const kernel_call *call, int64_t dim, const char *from, ch
         tile_load_double(source->dtype, from, stride, size, reals);
     else
         tile_load_int(source->dtype, from, stride, size, ints);
-    line_keys keys = {floats ? reals : NULL, ints, attr_int(step, ATTR_DESCENDING, 0) != 0};
+    line_keys_t keys = {floats ? reals : NULL, ints, attr_int(step, ATTR_DESCENDING, 0) != 0};
     const int64_t *order = sort_positions(&keys, size, positions, positions + size);
     int64_t kept = line_size(target, dim), value_stride = line_stride(target, dim);
     int64_t index_stride = line_stride(&step->results[1], dim);
@@ -192,14 +194,14 @@ static void sort_line(const kernel_call *call, int64_t dim, const char *from, ch
 }
 
 /* Both are a full stable sort of each line, of which topk keeps the first elements. */
-bool ref_sort_can_run(const bound_step *step, reason *why) {
+bool ref_sort_can_run(const bound_step_t *step, reason_t *why) {
     int64_t dim = attr_dim(step, ATTR_DIM);
     if (dim < 0) return decline(why, "the dimension is out of range");
-    const bound_operand *from = &step->operands[0];
+    const bound_operand_t *from = &step->operands[0];
     if (step->results[0].dtype != from->dtype || step->results[1].dtype != DTYPE_I64)
         return decline(why, "the results' dtypes do not fit");
     for (uint32_t k = 0; k < 2; k++) {
-        const bound_operand *to = &step->results[k];
+        const bound_operand_t *to = &step->results[k];
         if (to->rank != from->rank) return decline(why, "the results' ranks differ from the operand's");
         for (uint32_t i = 0; i < to->rank; i++)
             if (i == dim ? to->sizes[i] > from->sizes[i] : to->sizes[i] != from->sizes[i])
@@ -208,9 +210,9 @@ bool ref_sort_can_run(const bound_step *step, reason *why) {
     return true;
 }
 
-void ref_sort(const kernel_call *call) {
+void ref_sort(const kernel_call_t *call) {
     int64_t dim = attr_dim(call->step, ATTR_DIM);
-    walk walk;
+    walk_t walk;
     if (!start_lines(&walk, call, dim)) return;
     do {
         for (int64_t i = 0; i < walk.run; i++)

@@ -1,30 +1,30 @@
 /* Layers that make or move elements without arithmetic: fill, iota, empty, where, cast, copy. */
 #include "backend/cpu/cpu_int.h"
 
-size_t no_workspace(const bound_step *step) {
+size_t no_workspace(const bound_step_t *step) {
     (void)step;
     return 0;
 }
 
 /* ---- sources ---- */
-bool ref_fill_can_run(const bound_step *step, reason *why) {
+bool ref_fill_can_run(const bound_step_t *step, reason_t *why) {
     return attr_of(step, ATTR_VALUE) ? true : decline(why, "it has no value");
 }
 
-static void walk_result(walk *walk, const kernel_call *call) {
+static void walk_result(walk_t *walk, const kernel_call_t *call) {
     walk_init(walk, call->step->results[0].rank, call->step->results[0].sizes);
     walk_add_operand(walk, call, &call->step->results[0]);
 }
 
-void ref_fill(const kernel_call *call) {
-    const bound_operand *to = &call->step->results[0];
-    const bound_attr *value = attr_of(call->step, ATTR_VALUE);
+void ref_fill(const kernel_call_t *call) {
+    const bound_operand_t *to = &call->step->results[0];
+    const bound_attr_t *value = attr_of(call->step, ATTR_VALUE);
     char element[16];
     if (value->value.kind == SYM_KIND_FLOAT)
         element_store_double(to->dtype, element, value->value.f);
     else
         element_store_int(to->dtype, element, value->value.i);
-    walk walk;
+    walk_t walk;
     walk_result(&walk, call);
     walk_merge(&walk);
     int64_t begin, end;
@@ -34,12 +34,12 @@ void ref_fill(const kernel_call *call) {
     while (walk_next(&walk));
 }
 
-bool ref_iota_can_run(const bound_step *step, reason *why) {
+bool ref_iota_can_run(const bound_step_t *step, reason_t *why) {
     return step->results[0].rank == 1 ? true : decline(why, "the result is not 1-D");
 }
 
-void ref_iota(const kernel_call *call) {
-    const bound_operand *to = &call->step->results[0];
+void ref_iota(const kernel_call_t *call) {
+    const bound_operand_t *to = &call->step->results[0];
     int64_t begin, end, stride = to->strides[0] * (int64_t)dtype_size(to->dtype);
     call_share(call, to->sizes[0], 64, &begin, &end);
     char *data = operand_data(call, to);
@@ -54,14 +54,14 @@ void ref_iota(const kernel_call *call) {
     }
 }
 
-bool ref_empty_can_run(const bound_step *step, reason *why) {
+bool ref_empty_can_run(const bound_step_t *step, reason_t *why) {
     (void)step, (void)why;
     return true;
 }
-void ref_empty(const kernel_call *call) { (void)call; }
+void ref_empty(const kernel_call_t *call) { (void)call; }
 
 /* ---- where ---- */
-bool ref_where_can_run(const bound_step *step, reason *why) {
+bool ref_where_can_run(const bound_step_t *step, reason_t *why) {
     if (step->operands[0].dtype != DTYPE_BOOL) return decline(why, "the condition is not bool");
     for (uint32_t i = 1; i < 3; i++)
         if (step->operands[i].dtype != step->results[0].dtype) return decline(why, "the operands' dtypes differ");
@@ -69,8 +69,8 @@ bool ref_where_can_run(const bound_step *step, reason *why) {
            require_result_sizes(step, 2, why);
 }
 
-void ref_where(const kernel_call *call) {
-    walk walk;
+void ref_where(const kernel_call_t *call) {
+    walk_t walk;
     walk_result(&walk, call);
     for (uint32_t i = 0; i < 3; i++) walk_add_operand(&walk, call, &call->step->operands[i]);
     walk_merge(&walk);
@@ -87,25 +87,25 @@ void ref_where(const kernel_call *call) {
 }
 
 /* ---- cast, copy ---- */
-bool ref_cast_can_run(const bound_step *step, reason *why) { return require_result_sizes(step, 0, why); }
+bool ref_cast_can_run(const bound_step_t *step, reason_t *why) { return require_result_sizes(step, 0, why); }
 
 /* Of u64 to a float: in one rounding, save f16 and bf16, which PyTorch rounds from f32. */
-static void cast_large(dtype to, char *data, int64_t stride, int64_t count, const int64_t *from) {
+static void cast_large(dtype_t to, char *data, int64_t stride, int64_t count, const int64_t *from) {
     for (int64_t i = 0; i < count; i++, data += stride) {
         uint64_t value = (uint64_t)from[i];
         element_store_double(to, data, to == DTYPE_F64 ? (double)value : (double)(float)value);
     }
 }
 
-void ref_cast(const kernel_call *call) {
-    const bound_operand *from = &call->step->operands[0], *to = &call->step->results[0];
-    walk walk;
+void ref_cast(const kernel_call_t *call) {
+    const bound_operand_t *from = &call->step->operands[0], *to = &call->step->results[0];
+    walk_t walk;
     walk_result(&walk, call);
     walk_add_operand(&walk, call, from);
     walk_merge(&walk);
     int64_t begin, end;
     call_share(call, walk_total(&walk), 64, &begin, &end);
-    tile numbers;
+    tile_t numbers;
     if (!walk_start(&walk, begin, end)) return;
     do {
         for (int64_t done = 0; done < walk.run; done += TILE) {
@@ -121,15 +121,15 @@ void ref_cast(const kernel_call *call) {
 }
 
 /* A copy may reshape: the same elements in row-major order, in other sizes. */
-bool ref_copy_can_run(const bound_step *step, reason *why) {
+bool ref_copy_can_run(const bound_step_t *step, reason_t *why) {
     if (step->operands[0].dtype != step->results[0].dtype) return decline(why, "the dtypes differ");
     if (operand_numel(&step->operands[0]) == operand_numel(&step->results[0])) return true;
     return decline(why, "the numbers of elements differ");
 }
 
-static void copy_reshaped(const kernel_call *call) {
-    const bound_operand *from = &call->step->operands[0];
-    walk target, source;
+static void copy_reshaped(const kernel_call_t *call) {
+    const bound_operand_t *from = &call->step->operands[0];
+    walk_t target, source;
     walk_result(&target, call);
     walk_init(&source, from->rank, from->sizes);
     walk_add_operand(&source, call, from);
@@ -150,13 +150,13 @@ static void copy_reshaped(const kernel_call *call) {
     }
 }
 
-void ref_copy(const kernel_call *call) {
-    const bound_operand *from = &call->step->operands[0], *to = &call->step->results[0];
+void ref_copy(const kernel_call_t *call) {
+    const bound_operand_t *from = &call->step->operands[0], *to = &call->step->results[0];
     if (!operand_same_sizes(from, to)) {
         copy_reshaped(call);
         return;
     }
-    walk walk;
+    walk_t walk;
     walk_result(&walk, call);
     walk_add_operand(&walk, call, from);
     walk_merge(&walk);

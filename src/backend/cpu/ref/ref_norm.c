@@ -3,13 +3,13 @@
 
 #include <math.h>
 
-bool ref_norm_can_run(const bound_step *step, reason *why) {
-    const bound_operand *from = &step->operands[0];
+bool ref_norm_can_run(const bound_step_t *step, reason_t *why) {
+    const bound_operand_t *from = &step->operands[0];
     int64_t count = attr_int(step, ATTR_COUNT, 0);
     if (!dtype_is_float(from->dtype)) return decline(why, "it is defined on floats alone");
     if (count < 1 || count > from->rank) return decline(why, "it has no %d last dimensions", (int)count);
     for (uint32_t k = 1; k < step->operand_count; k++) {
-        const bound_operand *row = &step->operands[k];
+        const bound_operand_t *row = &step->operands[k];
         if (row->rank != count) return decline(why, "operand %u does not have the normalised dimensions", k);
         for (uint32_t i = 0; i < row->rank; i++)
             if (row->sizes[i] != from->sizes[from->rank - count + i])
@@ -20,8 +20,8 @@ bool ref_norm_can_run(const bound_step *step, reason *why) {
 }
 
 /* Sum of (x - mean)^2 and of x over the inner elements. */
-static void sums(const walk *inner, dtype type, double mean, double *out_sum, double *out_squares) {
-    walk walk = *inner;
+static void sums(const walk_t *inner, dtype_t type, double mean, double *out_sum, double *out_squares) {
+    walk_t walk = *inner;
     double sum = 0, squares = 0;
     if (walk_start(&walk, 0, walk_total(&walk))) {
         do {
@@ -41,9 +41,9 @@ static void sums(const walk *inner, dtype type, double mean, double *out_sum, do
     *out_squares = squares;
 }
 
-static void norm_row(const kernel_call *call, walk *inner) {
-    const bound_step *step = call->step;
-    dtype type = step->operands[0].dtype;
+static void norm_row(const kernel_call_t *call, walk_t *inner) {
+    const bound_step_t *step = call->step;
+    dtype_t type = step->operands[0].dtype;
     bool layer = step->step->layer == LAYER_LAYER_NORM;
     double total = (double)walk_total(inner), mean = 0, sum, squares;
     sums(inner, type, 0, &sum, &squares);
@@ -65,12 +65,12 @@ static void norm_row(const kernel_call *call, walk *inner) {
     } while (walk_next(inner));
 }
 
-void ref_norm(const kernel_call *call) {
-    const bound_step *step = call->step;
-    const bound_operand *from = &step->operands[0], *to = &step->results[0];
+void ref_norm(const kernel_call_t *call) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *from = &step->operands[0], *to = &step->results[0];
     uint32_t count = (uint32_t)attr_int(step, ATTR_COUNT, 0), outer_rank = from->rank - count;
     int64_t begin, end, size = (int64_t)dtype_size(from->dtype);
-    walk outer;
+    walk_t outer;
     walk_init(&outer, outer_rank, from->sizes);
     walk_add_operand(&outer, call, from);
     walk_add_operand(&outer, call, to);
@@ -78,7 +78,7 @@ void ref_norm(const kernel_call *call) {
     if (!walk_start(&outer, begin, end)) return;
     do {
         for (int64_t i = 0; i < outer.run; i++) {
-            walk inner;
+            walk_t inner;
             walk_init(&inner, count, from->sizes + outer_rank);
             walk_add(&inner, outer.data[0] + i * outer.step[0], from->strides + outer_rank, size);
             walk_add(&inner, outer.data[1] + i * outer.step[1], to->strides + outer_rank, size);

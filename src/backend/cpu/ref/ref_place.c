@@ -2,7 +2,7 @@
 #include "backend/cpu/cpu_int.h"
 
 /* For the result element at a position: its coordinates and its address. */
-static char *place(const bound_operand *operand, char *data, int64_t position, int64_t *at) {
+static char *place(const bound_operand_t *operand, char *data, int64_t position, int64_t *at) {
     for (uint32_t i = operand->rank; i-- > 0;) {
         at[i] = position % operand->sizes[i];
         position /= operand->sizes[i];
@@ -11,16 +11,16 @@ static char *place(const bound_operand *operand, char *data, int64_t position, i
     return data;
 }
 
-static const char *locate(const bound_operand *operand, const char *data, const int64_t *at) {
+static const char *locate(const bound_operand_t *operand, const char *data, const int64_t *at) {
     for (uint32_t i = 0; i < operand->rank; i++)
         data += at[i] * operand->strides[i] * (int64_t)dtype_size(operand->dtype);
     return data;
 }
 
 /* ---- pad ---- */
-bool ref_pad_can_run(const bound_step *step, reason *why) {
-    const bound_operand *x = &step->operands[0], *r = &step->results[0];
-    op_kind mode = attr_op(step);
+bool ref_pad_can_run(const bound_step_t *step, reason_t *why) {
+    const bound_operand_t *x = &step->operands[0], *r = &step->results[0];
+    op_kind_t mode = attr_op(step);
     if (x->dtype != r->dtype || x->rank != r->rank) return decline(why, "the result's dtype or rank differs");
     if (attr_count(step, ATTR_BEFORE) != x->rank || attr_count(step, ATTR_AFTER) != x->rank)
         return decline(why, "it does not pad each dimension");
@@ -39,7 +39,7 @@ bool ref_pad_can_run(const bound_step *step, reason *why) {
 }
 
 /* Where element index of a padded dimension comes from; -1: the padding's value. */
-static int64_t pad_source(op_kind mode, int64_t index, int64_t size) {
+static int64_t pad_source(op_kind_t mode, int64_t index, int64_t size) {
     if (index >= 0 && index < size) return index;
     switch ((int)mode) {
     case OP_REFLECT_PAD: return index < 0 ? -index : 2 * (size - 1) - index;
@@ -49,12 +49,12 @@ static int64_t pad_source(op_kind mode, int64_t index, int64_t size) {
     }
 }
 
-void ref_pad(const kernel_call *call) {
-    const bound_step *step = call->step;
-    const bound_operand *x = &step->operands[0], *r = &step->results[0];
+void ref_pad(const kernel_call_t *call) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *x = &step->operands[0], *r = &step->results[0];
     uint32_t size = dtype_size(r->dtype);
     char value[16] = {0};
-    const bound_attr *fill = attr_of(step, ATTR_VALUE);
+    const bound_attr_t *fill = attr_of(step, ATTR_VALUE);
     if (fill && fill->value.kind == SYM_KIND_FLOAT) element_store_double(r->dtype, value, fill->value.f);
     if (fill && fill->value.kind != SYM_KIND_FLOAT) element_store_int(r->dtype, value, fill->value.i);
     int64_t begin, end;
@@ -72,12 +72,12 @@ void ref_pad(const kernel_call *call) {
 }
 
 /* ---- flip ---- */
-bool ref_flip_can_run(const bound_step *step, reason *why) {
+bool ref_flip_can_run(const bound_step_t *step, reason_t *why) {
     if (step->operands[0].dtype != step->results[0].dtype) return decline(why, "the dtypes differ");
     return require_result_sizes(step, 0, why);
 }
 
-static void mirror(const bound_step *step, const bound_operand *x, int64_t *at) {
+static void mirror(const bound_step_t *step, const bound_operand_t *x, int64_t *at) {
     for (uint32_t i = 0; i < attr_count(step, ATTR_DIMS); i++) {
         int64_t dim = attr_item(step, ATTR_DIMS, i, 0);
         if (dim < 0) dim += x->rank;
@@ -86,7 +86,7 @@ static void mirror(const bound_step *step, const bound_operand *x, int64_t *at) 
 }
 
 /* In the operand's own place: whoever has the first of two elements exchanges them. */
-static void flip_in_place(const kernel_call *call, const bound_operand *r, int64_t begin, int64_t end) {
+static void flip_in_place(const kernel_call_t *call, const bound_operand_t *r, int64_t begin, int64_t end) {
     const size_t size = dtype_size(r->dtype);
     char *data = operand_data(call, r), hand[16];
     for (int64_t position = begin; position < end; position++) {
@@ -102,8 +102,8 @@ static void flip_in_place(const kernel_call *call, const bound_operand *r, int64
     }
 }
 
-void ref_flip(const kernel_call *call) {
-    const bound_operand *x = &call->step->operands[0], *r = &call->step->results[0];
+void ref_flip(const kernel_call_t *call) {
+    const bound_operand_t *x = &call->step->operands[0], *r = &call->step->results[0];
     int64_t begin, end;
     call_share(call, operand_numel(r), 64, &begin, &end);
     if (operand_data(call, x) == operand_data(call, r)) {
@@ -119,14 +119,14 @@ void ref_flip(const kernel_call *call) {
 }
 
 /* ---- triangle ---- */
-bool ref_triangle_can_run(const bound_step *step, reason *why) {
+bool ref_triangle_can_run(const bound_step_t *step, reason_t *why) {
     if (step->operands[0].dtype != step->results[0].dtype) return decline(why, "the dtypes differ");
     if (step->operands[0].rank < 2) return decline(why, "it has no last two dimensions");
     return require_result_sizes(step, 0, why);
 }
 
-void ref_triangle(const kernel_call *call) {
-    const bound_operand *x = &call->step->operands[0], *r = &call->step->results[0];
+void ref_triangle(const kernel_call_t *call) {
+    const bound_operand_t *x = &call->step->operands[0], *r = &call->step->results[0];
     bool lower = attr_op(call->step) == OP_LOWER;
     int64_t offset = attr_int(call->step, ATTR_OFFSET, 0), begin, end;
     uint32_t size = dtype_size(r->dtype);

@@ -8,21 +8,20 @@
 
 enum { LANES = 8, SHORT_SUM = 8, SHORT_LANES = 4 };
 typedef struct fold {
-    op_kind op;
-    compute kind;
+    op_kind_t op;
+    compute_t kind;
     double lanes[LANES], product, mean, best;
     int64_t sum, int_product, int_best;
     int64_t position, best_position; /* elements seen; where the best was */
     bool any, all;
     int64_t laned; /* short sums: so many elements go to four lanes in turn, the rest to the first; -1: no short sum */
-} fold;
+} fold_t;
 
-static void fold_start(fold *fold, op_kind op, compute kind, double mean) {
-    *fold =
-        (struct fold){.op = op, .kind = kind, .product = 1, .int_product = 1, .mean = mean, .all = true, .laned = -1};
+static void fold_start(fold_t *fold, op_kind_t op, compute_t kind, double mean) {
+    *fold = (fold_t){.op = op, .kind = kind, .product = 1, .int_product = 1, .mean = mean, .all = true, .laned = -1};
 }
 
-static void fold_best(fold *fold, double value, bool larger) {
+static void fold_best(fold_t *fold, double value, bool larger) {
     bool better = larger ? value > fold->best : value < fold->best;
     if (fold->position == 0 || (!isnan(fold->best) && (better || isnan(value)))) {
         fold->best = value;
@@ -31,7 +30,7 @@ static void fold_best(fold *fold, double value, bool larger) {
     fold->position++;
 }
 
-static void fold_int_best(fold *fold, int64_t value, bool larger) {
+static void fold_int_best(fold_t *fold, int64_t value, bool larger) {
     if (fold->position == 0 || (larger ? value > fold->int_best : value < fold->int_best)) {
         fold->int_best = value;
         fold->best_position = fold->position;
@@ -39,8 +38,8 @@ static void fold_int_best(fold *fold, int64_t value, bool larger) {
     fold->position++;
 }
 
-static void fold_doubles(fold *fold, const double *values, int64_t count) {
-    op_kind op = fold->op;
+static void fold_doubles(fold_t *fold, const double *values, int64_t count) {
+    op_kind_t op = fold->op;
     if (fold->laned >= 0) {
         for (int64_t i = 0; i < count; i++, fold->position++) {
             double *lane = &fold->lanes[fold->position < fold->laned ? fold->position % SHORT_LANES : 0];
@@ -64,8 +63,8 @@ static void fold_doubles(fold *fold, const double *values, int64_t count) {
     }
 }
 
-static void fold_ints(fold *fold, const int64_t *values, int64_t count) {
-    op_kind op = fold->op;
+static void fold_ints(fold_t *fold, const int64_t *values, int64_t count) {
+    op_kind_t op = fold->op;
     if (op == OP_SUM) {
         for (int64_t i = 0; i < count; i++) fold->sum = (int64_t)((uint64_t)fold->sum + (uint64_t)values[i]);
     } else if (op == OP_PROD) {
@@ -79,15 +78,15 @@ static void fold_ints(fold *fold, const int64_t *values, int64_t count) {
 }
 
 /* Folds every element that inner visits; data is the first one's address. */
-static void fold_elements(fold *fold, dtype type, const walk *inner, char *data) {
-    walk walk = *inner;
+static void fold_elements(fold_t *fold, dtype_t type, const walk_t *inner, char *data) {
+    walk_t walk = *inner;
     walk.data[0] = data;
     if (!walk_start(&walk, 0, walk_total(&walk))) return;
     do {
         for (int64_t done = 0; done < walk.run; done += TILE) {
             int64_t count = walk.run - done < TILE ? walk.run - done : TILE;
             const char *from = walk.data[0] + done * walk.step[0];
-            tile numbers;
+            tile_t numbers;
             if (fold->kind == COMPUTE_I64) {
                 tile_load_int(type, from, walk.step[0], count, numbers.i);
                 fold_ints(fold, numbers.i, count);
@@ -99,7 +98,7 @@ static void fold_elements(fold *fold, dtype type, const walk *inner, char *data)
     } while (walk_next(&walk));
 }
 
-static double fold_sum(const fold *fold) {
+static double fold_sum(const fold_t *fold) {
     const double *lanes = fold->lanes;
     if (fold->laned >= 0) {
         double sum = lanes[0];
@@ -110,7 +109,7 @@ static double fold_sum(const fold *fold) {
     return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
-static void fold_store(const fold *fold, dtype type, char *data, int64_t total, double correction) {
+static void fold_store(const fold_t *fold, dtype_t type, char *data, int64_t total, double correction) {
     bool ints = fold->kind == COMPUTE_I64;
     switch ((int)fold->op) {
     case OP_SUM:
@@ -148,7 +147,7 @@ static void fold_store(const fold *fold, dtype type, char *data, int64_t total, 
 }
 
 /* ---- reduce ---- */
-static bool is_reduced(const bound_step *step, uint32_t dim) {
+static bool is_reduced(const bound_step_t *step, uint32_t dim) {
     for (uint32_t i = 0; i < attr_count(step, ATTR_AXES); i++) {
         int64_t axis = attr_item(step, ATTR_AXES, i, 0);
         if ((axis < 0 ? axis + step->operands[0].rank : axis) == (int64_t)dim) return true;
@@ -157,7 +156,7 @@ static bool is_reduced(const bound_step *step, uint32_t dim) {
 }
 
 /* Checks that result is operand 0 without the reduced dimensions (or with size 1 there). */
-static bool result_fits(const bound_step *step, const bound_operand *result, bool keep, const bool *reduced) {
+static bool result_fits(const bound_step_t *step, const bound_operand_t *result, bool keep, const bool *reduced) {
     uint32_t at = 0;
     for (uint32_t i = 0; i < step->operands[0].rank; i++) {
         if (reduced[i] && !keep) continue;
@@ -168,9 +167,9 @@ static bool result_fits(const bound_step *step, const bound_operand *result, boo
 }
 
 /* outer visits the result's elements (slot 0: operand, then results), inner the elements that one of them folds. */
-static void make_walks(const kernel_call *call, const bool *reduced, bool keep, walk *outer, walk *inner) {
-    const bound_step *step = call->step;
-    const bound_operand *from = &step->operands[0];
+static void make_walks(const kernel_call_t *call, const bool *reduced, bool keep, walk_t *outer, walk_t *inner) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *from = &step->operands[0];
     int64_t sizes[2][MAX_RANK], strides[2][MAX_RANK], result_strides[2][MAX_RANK];
     uint32_t counts[2] = {0, 0}, at = 0;
     for (uint32_t i = 0; i < from->rank; i++) {
@@ -194,7 +193,7 @@ static void make_walks(const kernel_call *call, const bool *reduced, bool keep, 
 
 /* PyTorch adds in four lanes where the reduced elements are neighbours in memory, else one after another: here those of
  * the last dimension. */
-static bool sums_in_lanes(const bound_operand *from, const bool *reduced) {
+static bool sums_in_lanes(const bound_operand_t *from, const bool *reduced) {
     uint32_t last = from->rank;
     while (last && from->sizes[last - 1] == 1) last--;
     if (!last) return false;
@@ -207,10 +206,10 @@ static bool sums_in_lanes(const bound_operand *from, const bool *reduced) {
     return reduced[last - 1];
 }
 
-bool ref_reduce_can_run(const bound_step *step, reason *why) {
+bool ref_reduce_can_run(const bound_step_t *step, reason_t *why) {
     bool reduced[MAX_RANK];
     for (uint32_t i = 0; i < step->operands[0].rank; i++) reduced[i] = is_reduced(step, i);
-    op_kind op = attr_op(step);
+    op_kind_t op = attr_op(step);
     if (op >= OP_COUNT || op_group_of(op) != OPS_REDUCE) return decline(why, "the operator is not a reduction");
     if (!fits_i64(step->operands[0].dtype, op, why)) return false;
     bool floats = dtype_is_float(step->operands[0].dtype);
@@ -223,23 +222,23 @@ bool ref_reduce_can_run(const bound_step *step, reason *why) {
     return decline(why, "the result does not have the sizes that are left");
 }
 
-void ref_reduce(const kernel_call *call) {
-    const bound_step *step = call->step;
-    dtype type = step->operands[0].dtype;
+void ref_reduce(const kernel_call_t *call) {
+    const bound_step_t *step = call->step;
+    dtype_t type = step->operands[0].dtype;
     bool reduced[MAX_RANK];
     for (uint32_t i = 0; i < step->operands[0].rank; i++) reduced[i] = is_reduced(step, i);
-    walk outer, inner;
+    walk_t outer, inner;
     make_walks(call, reduced, attr_int(step, ATTR_KEEPDIM, 0) != 0, &outer, &inner);
     int64_t begin, end, total = walk_total(&inner);
     call_share(call, walk_total(&outer), 1, &begin, &end);
     if (!walk_start(&outer, begin, end)) return;
-    op_kind op = attr_op(step);
+    op_kind_t op = attr_op(step);
     double correction = attr_real(step, ATTR_CORRECTION, 1);
     int64_t laned = sums_in_lanes(&step->operands[0], reduced) ? total - total % SHORT_LANES : 0;
     do {
         for (int64_t i = 0; i < outer.run; i++) {
             char *data = outer.data[0] + i * outer.step[0];
-            fold fold;
+            fold_t fold;
             double mean = 0;
             if (op == OP_VAR) {
                 fold_start(&fold, OP_SUM, COMPUTE_F64, 0);
@@ -255,11 +254,11 @@ void ref_reduce(const kernel_call *call) {
 }
 
 /* ---- reduce_index ---- */
-bool ref_reduce_index_can_run(const bound_step *step, reason *why) {
+bool ref_reduce_index_can_run(const bound_step_t *step, reason_t *why) {
     bool reduced[MAX_RANK] = {false};
     int64_t dim = attr_dim(step, ATTR_DIM);
     if (dim < 0) return decline(why, "the dimension is out of range");
-    op_kind op = attr_op(step);
+    op_kind_t op = attr_op(step);
     if (op != OP_AMAX && op != OP_AMIN) return decline(why, "the operator is neither amax nor amin");
     if (step->operands[0].rank) reduced[dim] = true;
     if (step->results[0].dtype != step->operands[0].dtype || step->results[1].dtype != DTYPE_I64)
@@ -272,19 +271,19 @@ bool ref_reduce_index_can_run(const bound_step *step, reason *why) {
     return decline(why, "the results do not have the sizes that are left");
 }
 
-void ref_reduce_index(const kernel_call *call) {
-    const bound_step *step = call->step;
-    dtype type = step->operands[0].dtype;
+void ref_reduce_index(const kernel_call_t *call) {
+    const bound_step_t *step = call->step;
+    dtype_t type = step->operands[0].dtype;
     bool reduced[MAX_RANK] = {false};
     if (step->operands[0].rank) reduced[attr_dim(step, ATTR_DIM)] = true;
-    walk outer, inner;
+    walk_t outer, inner;
     make_walks(call, reduced, attr_int(step, ATTR_KEEPDIM, 0) != 0, &outer, &inner);
     int64_t begin, end;
     call_share(call, walk_total(&outer), 1, &begin, &end);
     if (!walk_start(&outer, begin, end)) return;
     do {
         for (int64_t i = 0; i < outer.run; i++) {
-            fold fold;
+            fold_t fold;
             fold_start(&fold, attr_op(step), compute_of(type), 0);
             fold_elements(&fold, type, &inner, outer.data[0] + i * outer.step[0]);
             fold_store(&fold, type, outer.data[1] + i * outer.step[1], 0, 0);

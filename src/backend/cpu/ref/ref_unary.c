@@ -54,13 +54,13 @@ static const unary_fn functions[][OP_COUNT] = {
 #undef INT_TEST
 };
 
-static bool is_test(op_kind op) {
+static bool is_test(op_kind_t op) {
     return op == OP_LOGICAL_NOT || op == OP_ISNAN || op == OP_ISINF || op == OP_ISFINITE;
 }
 
-bool ref_unary_can_run(const bound_step *step, reason *why) {
-    op_kind op = attr_op(step);
-    dtype from = step->operands[0].dtype, to = step->results[0].dtype;
+bool ref_unary_can_run(const bound_step_t *step, reason_t *why) {
+    op_kind_t op = attr_op(step);
+    dtype_t from = step->operands[0].dtype, to = step->results[0].dtype;
     if (op >= OP_COUNT || !functions[compute_of(from)][op])
         return decline(why, "%s is not defined on %s", op < OP_COUNT ? op_name(op) : "?", dtype_name(from));
     if (!fits_i64(from, op, why)) return false;
@@ -68,21 +68,21 @@ bool ref_unary_can_run(const bound_step *step, reason *why) {
     return require_result_sizes(step, 0, why);
 }
 
-void ref_unary(const kernel_call *call) {
-    const bound_operand *from = &call->step->operands[0], *to = &call->step->results[0];
-    op_kind op = attr_op(call->step);
+void ref_unary(const kernel_call_t *call) {
+    const bound_operand_t *from = &call->step->operands[0], *to = &call->step->results[0];
+    op_kind_t op = attr_op(call->step);
     /* Bits of a bool: the one that counts. */
     if (op == OP_BITWISE_NOT && from->dtype == DTYPE_BOOL) op = OP_LOGICAL_NOT;
-    compute kind = compute_of(from->dtype);
+    compute_t kind = compute_of(from->dtype);
     unary_fn function = functions[kind][op];
-    walk walk;
+    walk_t walk;
     walk_init(&walk, to->rank, to->sizes);
     walk_add_operand(&walk, call, to);
     walk_add_operand(&walk, call, from);
     walk_merge(&walk);
     int64_t begin, end;
     call_share(call, walk_total(&walk), 64, &begin, &end);
-    tile in, out;
+    tile_t in, out;
     if (!walk_start(&walk, begin, end)) return;
     do {
         for (int64_t done = 0; done < walk.run; done += TILE) {

@@ -8,7 +8,7 @@ static int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (
 static int64_t wrap_multiply(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
 #define COMBINE(name, type, add, multiply, unordered)                                                                  \
-    static void name(op_kind op, type *to, const type *from, int64_t count) {                                          \
+    static void name(op_kind_t op, type *to, const type *from, int64_t count) {                                        \
         for (int64_t i = 0; i < count; i++) {                                                                          \
             type a = to[i], b = from[i];                                                                               \
             switch ((int)op) {                                                                                         \
@@ -25,15 +25,15 @@ COMBINE(combine_f64, double, a + b, (a)*b, a != a)
 COMBINE(combine_i64, int64_t, wrap_add(a, b), wrap_multiply(a, b), false)
 
 /* to = op(to, from), element by element. */
-static void update_run(dtype type, op_kind op, char *to, int64_t to_stride, const char *from, int64_t from_stride,
+static void update_run(dtype_t type, op_kind_t op, char *to, int64_t to_stride, const char *from, int64_t from_stride,
                        int64_t count) {
     if (op == OP_ASSIGN) {
         element_copy(dtype_size(type), to, to_stride, from, from_stride, count);
         return;
     }
-    compute kind = compute_of(type);
+    compute_t kind = compute_of(type);
     for (int64_t done = 0; done < count; done += TILE) {
-        tile old, fresh;
+        tile_t old, fresh;
         int64_t part = count - done < TILE ? count - done : TILE;
         tile_load(type, to + done * to_stride, to_stride, part, &old);
         tile_load(type, from + done * from_stride, from_stride, part, &fresh);
@@ -45,13 +45,13 @@ static void update_run(dtype type, op_kind op, char *to, int64_t to_stride, cons
 }
 
 /* Elements of any dtype are replaced; new ones are combined with old ones where the reference computes with them. */
-static bool can_combine(dtype type, reason *why) {
+static bool can_combine(dtype_t type, reason_t *why) {
     return (CLASS_WIDE >> type) & 1 ? true : decline(why, "it does not compute with %s", dtype_name(type));
 }
 
 /* True if the result is operand 0: same memory, sizes and strides. */
-static bool is_in_place(const bound_step *step, reason *why) {
-    const bound_operand *x = &step->operands[0], *r = &step->results[0];
+static bool is_in_place(const bound_step_t *step, reason_t *why) {
+    const bound_operand_t *x = &step->operands[0], *r = &step->results[0];
     if (x->storage != r->storage || x->offset != r->offset || x->dtype != r->dtype || !operand_same_sizes(x, r))
         return decline(why, "the result is not operand 0's memory");
     for (uint32_t i = 0; i < x->rank; i++)
@@ -62,27 +62,27 @@ static bool is_in_place(const bound_step *step, reason *why) {
 
 /* ---- index_update: every thread takes a share of the elements beside the indexed dimensions and walks all positions
  * in order, so that of duplicate indices the last wins. ---- */
-bool ref_index_update_can_run(const bound_step *step, reason *why) {
-    index_layout layout;
+bool ref_index_update_can_run(const bound_step_t *step, reason_t *why) {
+    index_layout_t layout;
     if (step->operands[1].dtype != step->operands[0].dtype) return decline(why, "the dtypes differ");
     if (attr_int(step, ATTR_ACCUMULATE, 0) && !can_combine(step->operands[0].dtype, why)) return false;
     return is_in_place(step, why) && index_layout_read(step, &step->operands[0], &step->operands[1], 2, &layout, why);
 }
 
-void ref_index_update(const kernel_call *call) {
-    const bound_operand *x = &call->step->results[0], *source = &call->step->operands[1];
-    index_layout layout;
-    reason why;
-    walk rest;
+void ref_index_update(const kernel_call_t *call) {
+    const bound_operand_t *x = &call->step->results[0], *source = &call->step->operands[1];
+    index_layout_t layout;
+    reason_t why;
+    walk_t rest;
     if (!index_layout_read(call->step, x, source, 2, &layout, &why)) return;
-    op_kind op = attr_int(call->step, ATTR_ACCUMULATE, 0) ? OP_UPDATE_ADD : OP_ASSIGN;
+    op_kind_t op = attr_int(call->step, ATTR_ACCUMULATE, 0) ? OP_UPDATE_ADD : OP_ASSIGN;
     index_rest_walk(&layout, (int64_t)dtype_size(x->dtype), &rest);
     int64_t positions = operand_numel(layout.indices), begin, end;
     call_share(call, walk_total(&rest), 16, &begin, &end);
     if (begin >= end) return;
     for (int64_t position = 0; position < positions; position++) {
-        index_pair pair;
-        walk walk = rest;
+        index_pair_t pair;
+        walk_t walk = rest;
         if (!index_place(call, &layout, x, source, position, &pair)) return;
         walk.data[0] = pair.x;
         walk.data[1] = pair.gathered;
@@ -93,20 +93,20 @@ void ref_index_update(const kernel_call *call) {
 }
 
 /* ---- scatter_update: a share of the lines along dim; a line is walked in order. ---- */
-bool ref_scatter_update_can_run(const bound_step *step, reason *why) {
-    op_kind op = attr_op(step);
+bool ref_scatter_update_can_run(const bound_step_t *step, reason_t *why) {
+    op_kind_t op = attr_op(step);
     if (op >= OP_COUNT || op_group_of(op) != OPS_UPDATE) return decline(why, "the operator is not an update");
     if (op != OP_ASSIGN && !can_combine(step->operands[0].dtype, why)) return false;
     if (!fits_i64(step->operands[0].dtype, op, why)) return false;
     return is_in_place(step, why) && lines_of_index_fit(step, &step->operands[2], &step->operands[1], why);
 }
 
-void ref_scatter_update(const kernel_call *call) {
-    const bound_step *step = call->step;
-    const bound_operand *x = &step->results[0], *source = &step->operands[1], *index = &step->operands[2];
+void ref_scatter_update(const kernel_call_t *call) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *x = &step->results[0], *source = &step->operands[1], *index = &step->operands[2];
     int64_t dim = attr_dim(step, ATTR_DIM), extent = x->rank ? x->sizes[dim] : 1;
     int64_t count = index->rank ? index->sizes[dim] : 1, size = (int64_t)dtype_size(x->dtype), steps[3] = {0, 0, 0};
-    walk walk;
+    walk_t walk;
     walk_init(&walk, index->rank, index->sizes);
     if (walk.rank) {
         walk.sizes[dim] = 1;
@@ -135,8 +135,8 @@ void ref_scatter_update(const kernel_call *call) {
 
 /* ---- shift_update: the old elements move to the front and the source's last ones follow; with the attribute front they
  * move to the back and the source's first ones precede them. ---- */
-bool ref_shift_update_can_run(const bound_step *step, reason *why) {
-    const bound_operand *x = &step->operands[0], *source = &step->operands[1];
+bool ref_shift_update_can_run(const bound_step_t *step, reason_t *why) {
+    const bound_operand_t *x = &step->operands[0], *source = &step->operands[1];
     int64_t dim = attr_dim(step, ATTR_DIM);
     if (dim < 0 || x->rank == 0) return decline(why, "the dimension is out of range");
     if (source->dtype != x->dtype || source->rank != x->rank) return decline(why, "the source does not fit");
@@ -149,10 +149,10 @@ typedef struct shift { /* along the shifted dimension: elements and bytes */
     int64_t kept, fresh, skipped;
     int64_t size, step, source_step;
     bool front;
-} shift;
+} shift_t;
 
 /* Lines of run elements side by side, each moved by fresh elements. The order never overwrites what is still to move. */
-static void move_lines(const shift *shift, char *to, int64_t run_step, int64_t run) {
+static void move_lines(const shift_t *shift, char *to, int64_t run_step, int64_t run) {
     int64_t from = shift->front ? 0 : shift->fresh, into = shift->front ? shift->fresh : 0;
     if (shift->kept == 0 || shift->fresh == 0) return;
     if (shift->step == shift->size) { /* lines are dense: one move each */
@@ -169,18 +169,18 @@ static void move_lines(const shift *shift, char *to, int64_t run_step, int64_t r
     }
 }
 
-void ref_shift_update(const kernel_call *call) {
-    const bound_operand *x = &call->step->results[0], *source = &call->step->operands[1];
+void ref_shift_update(const kernel_call_t *call) {
+    const bound_operand_t *x = &call->step->results[0], *source = &call->step->operands[1];
     int64_t dim = attr_dim(call->step, ATTR_DIM), size = (int64_t)dtype_size(x->dtype);
     int64_t length = x->sizes[dim], fresh = source->sizes[dim] < length ? source->sizes[dim] : length;
-    shift shift = {.kept = length - fresh,
-                   .fresh = fresh,
-                   .size = size,
-                   .step = x->strides[dim] * size,
-                   .source_step = source->strides[dim] * size,
-                   .front = attr_int(call->step, ATTR_FRONT, 0) != 0};
+    shift_t shift = {.kept = length - fresh,
+                     .fresh = fresh,
+                     .size = size,
+                     .step = x->strides[dim] * size,
+                     .source_step = source->strides[dim] * size,
+                     .front = attr_int(call->step, ATTR_FRONT, 0) != 0};
     shift.skipped = shift.front ? 0 : source->sizes[dim] - fresh;
-    walk walk;
+    walk_t walk;
     walk_init(&walk, x->rank, x->sizes);
     walk.sizes[dim] = 1;
     walk_add_operand(&walk, call, x);
@@ -200,15 +200,15 @@ void ref_shift_update(const kernel_call *call) {
 }
 
 /* ---- mask_update ---- */
-bool ref_mask_update_can_run(const bound_step *step, reason *why) {
+bool ref_mask_update_can_run(const bound_step_t *step, reason_t *why) {
     if (step->operands[2].dtype != DTYPE_BOOL) return decline(why, "the mask is not bool");
     if (step->operands[1].dtype != step->operands[0].dtype) return decline(why, "the dtypes differ");
     return is_in_place(step, why) && require_result_sizes(step, 1, why) && require_result_sizes(step, 2, why);
 }
 
-void ref_mask_update(const kernel_call *call) {
-    const bound_operand *x = &call->step->results[0];
-    walk walk;
+void ref_mask_update(const kernel_call_t *call) {
+    const bound_operand_t *x = &call->step->results[0];
+    walk_t walk;
     walk_init(&walk, x->rank, x->sizes);
     walk_add_operand(&walk, call, x);
     walk_add_operand(&walk, call, &call->step->operands[1]);

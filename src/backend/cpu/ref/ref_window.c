@@ -8,11 +8,11 @@ typedef struct window {
     uint32_t rank; /* spatial dimensions */
     int64_t kernel[MAX_SPATIAL], stride[MAX_SPATIAL], padding[MAX_SPATIAL], dilation[MAX_SPATIAL];
     int64_t taps; /* positions of the kernel */
-} window;
+} window_t;
 
-static bool read_window(const bound_step *step, uint32_t rank, const int64_t *kernel, window *out, reason *why) {
+static bool read_window(const bound_step_t *step, uint32_t rank, const int64_t *kernel, window_t *out, reason_t *why) {
     if (rank < 1 || rank > MAX_SPATIAL) return decline(why, "it has %u spatial dimensions", rank);
-    *out = (window){.rank = rank, .taps = 1};
+    *out = (window_t){.rank = rank, .taps = 1};
     for (uint32_t i = 0; i < rank; i++) {
         out->kernel[i] = kernel[i];
         out->stride[i] = attr_item(step, ATTR_STRIDE, i, 1);
@@ -34,9 +34,9 @@ static void unflatten(int64_t position, uint32_t rank, const int64_t *sizes, int
 }
 
 /* ---- conv ---- */
-bool conv_fits(const bound_step *step, reason *why) {
-    const bound_operand *x = &step->operands[0], *w = &step->operands[1], *r = &step->results[0];
-    window window;
+bool conv_fits(const bound_step_t *step, reason_t *why) {
+    const bound_operand_t *x = &step->operands[0], *w = &step->operands[1], *r = &step->results[0];
+    window_t window;
     if (x->rank < 3 || w->rank != x->rank || r->rank != x->rank) return decline(why, "the ranks do not fit");
     if (!read_window(step, x->rank - 2, w->sizes + 2, &window, why)) return false;
     int64_t groups = attr_int(step, ATTR_GROUPS, 1);
@@ -53,13 +53,13 @@ bool conv_fits(const bound_step *step, reason *why) {
     return true;
 }
 
-bool ref_conv_can_run(const bound_step *step, reason *why) {
+bool ref_conv_can_run(const bound_step_t *step, reason_t *why) {
     if (step->results[0].dtype == DTYPE_BOOL) return decline(why, "products of bool are not defined");
     return conv_fits(step, why);
 }
 
 /* Where in x the tap reads for the output coordinate; false: in the padding, or between strides. */
-static bool tap_source(const window *window, bool transposed, const int64_t *at, const int64_t *tap,
+static bool tap_source(const window_t *window, bool transposed, const int64_t *at, const int64_t *tap,
                        const int64_t *sizes, int64_t *out) {
     for (uint32_t i = 0; i < window->rank; i++) {
         if (transposed) {
@@ -75,22 +75,22 @@ static bool tap_source(const window *window, bool transposed, const int64_t *at,
 }
 
 typedef struct conv_bounds {
-    const bound_operand *x, *w;
+    const bound_operand_t *x, *w;
     const char *x_data, *w_data;
-    window window;
+    window_t window;
     bool transposed;
     int64_t groups, group_in, group_out;
-} conv_bounds;
+} conv_bounds_t;
 
 typedef struct conv_sum {
     double real;
     uint64_t whole;
-} conv_sum;
+} conv_sum_t;
 
-static conv_sum conv_element(const conv_bounds *conv, const int64_t *at) {
-    const bound_operand *x = conv->x, *w = conv->w;
+static conv_sum_t conv_element(const conv_bounds_t *conv, const int64_t *at) {
+    const bound_operand_t *x = conv->x, *w = conv->w;
     int64_t size = (int64_t)dtype_size(x->dtype), group = at[1] / conv->group_out;
-    conv_sum sum = {0, 0};
+    conv_sum_t sum = {0, 0};
     bool real = dtype_is_float(x->dtype);
     for (int64_t k = 0; k < conv->window.taps; k++) {
         int64_t tap[MAX_SPATIAL], from[MAX_SPATIAL];
@@ -120,19 +120,19 @@ static conv_sum conv_element(const conv_bounds *conv, const int64_t *at) {
     return sum;
 }
 
-void ref_conv(const kernel_call *call) {
-    const bound_step *step = call->step;
-    const bound_operand *x = &step->operands[0], *w = &step->operands[1], *r = &step->results[0];
+void ref_conv(const kernel_call_t *call) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *x = &step->operands[0], *w = &step->operands[1], *r = &step->results[0];
     int64_t groups = attr_int(step, ATTR_GROUPS, 1);
-    conv_bounds conv = {.x = x,
-                        .w = w,
-                        .x_data = operand_data(call, x),
-                        .w_data = operand_data(call, w),
-                        .transposed = attr_int(step, ATTR_TRANSPOSED, 0) != 0,
-                        .groups = groups,
-                        .group_in = x->sizes[1] / groups,
-                        .group_out = r->sizes[1] / groups};
-    reason why;
+    conv_bounds_t conv = {.x = x,
+                          .w = w,
+                          .x_data = operand_data(call, x),
+                          .w_data = operand_data(call, w),
+                          .transposed = attr_int(step, ATTR_TRANSPOSED, 0) != 0,
+                          .groups = groups,
+                          .group_in = x->sizes[1] / groups,
+                          .group_out = r->sizes[1] / groups};
+    reason_t why;
     if (!read_window(step, x->rank - 2, w->sizes + 2, &conv.window, &why)) return;
     int64_t begin, end, size = (int64_t)dtype_size(r->dtype);
     call_share(call, operand_numel(r), 16, &begin, &end);
@@ -141,9 +141,9 @@ void ref_conv(const kernel_call *call) {
         int64_t at[MAX_RANK], offset = 0;
         unflatten(position, r->rank, r->sizes, at);
         for (uint32_t i = 0; i < r->rank; i++) offset += at[i] * r->strides[i];
-        conv_sum sum = conv_element(&conv, at);
+        conv_sum_t sum = conv_element(&conv, at);
         if (step->operand_count == 3) {
-            const bound_operand *bias = &step->operands[2];
+            const bound_operand_t *bias = &step->operands[2];
             const char *from = operand_data(call, bias) + at[1] * bias->strides[0] * size;
             if (dtype_is_float(r->dtype))
                 sum.real += element_double(r->dtype, from);
@@ -158,15 +158,15 @@ void ref_conv(const kernel_call *call) {
 }
 
 /* ---- pool ---- */
-static bool read_pool(const bound_step *step, window *out, reason *why) {
-    const bound_attr *kernel = attr_of(step, ATTR_KERNEL);
+static bool read_pool(const bound_step_t *step, window_t *out, reason_t *why) {
+    const bound_attr_t *kernel = attr_of(step, ATTR_KERNEL);
     if (!kernel) return decline(why, "it has no kernel");
     return read_window(step, kernel->count, kernel->items, out, why);
 }
 
-bool ref_pool_can_run(const bound_step *step, reason *why) {
-    const bound_operand *x = &step->operands[0], *r = &step->results[0];
-    window window;
+bool ref_pool_can_run(const bound_step_t *step, reason_t *why) {
+    const bound_operand_t *x = &step->operands[0], *r = &step->results[0];
+    window_t window;
     if (!read_pool(step, &window, why)) return false;
     if (x->rank < window.rank || x->rank != r->rank) return decline(why, "the ranks do not fit");
     for (uint32_t i = 0; i < x->rank - window.rank; i++)
@@ -178,8 +178,9 @@ bool ref_pool_can_run(const bound_step *step, reason *why) {
 }
 
 /* Elements that an average divides by: those of the window inside the padded input, or inside the input alone. */
-static double average_divisor(const bound_step *step, const window *window, const int64_t *at, const int64_t *sizes) {
-    const bound_attr *divisor = attr_of(step, ATTR_DIVISOR);
+static double average_divisor(const bound_step_t *step, const window_t *window, const int64_t *at,
+                              const int64_t *sizes) {
+    const bound_attr_t *divisor = attr_of(step, ATTR_DIVISOR);
     if (divisor) return attr_real(step, ATTR_DIVISOR, 1);
     bool with_padding = attr_int(step, ATTR_COUNT_PAD, 1) != 0;
     double count = 1;
@@ -193,8 +194,8 @@ static double average_divisor(const bound_step *step, const window *window, cons
     return count;
 }
 
-static double pool_element(const bound_step *step, const window *window, const char *from, const int64_t *at) {
-    const bound_operand *x = &step->operands[0];
+static double pool_element(const bound_step_t *step, const window_t *window, const char *from, const int64_t *at) {
+    const bound_operand_t *x = &step->operands[0];
     const int64_t *sizes = x->sizes + x->rank - window->rank, *strides = x->strides + x->rank - window->rank;
     bool largest = attr_op(step) == OP_MAX_POOL;
     double sum = 0, best = -INFINITY;
@@ -210,11 +211,11 @@ static double pool_element(const bound_step *step, const window *window, const c
     return largest ? best : sum / average_divisor(step, window, at, sizes);
 }
 
-void ref_pool(const kernel_call *call) {
-    const bound_step *step = call->step;
-    const bound_operand *x = &step->operands[0], *r = &step->results[0];
-    window window;
-    reason why;
+void ref_pool(const kernel_call_t *call) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *x = &step->operands[0], *r = &step->results[0];
+    window_t window;
+    reason_t why;
     if (!read_pool(step, &window, &why)) return;
     uint32_t lead = x->rank - window.rank;
     int64_t begin, end, size = (int64_t)dtype_size(r->dtype);

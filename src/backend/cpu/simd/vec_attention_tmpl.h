@@ -12,7 +12,7 @@ typedef struct attention_head { /* of one query row */
     const char *mask; /* NULL: none */
     float *sums, *to; /* values summed so far; the result's row */
     float largest, total;
-} attention_head;
+} attention_head_t;
 
 typedef struct attention_keys {
     const float *k, *v; /* of one key head */
@@ -21,12 +21,12 @@ typedef struct attention_keys {
     float *k_block, *v_block; /* where rows of elements that lie apart are gathered */
     float scale;
     bool bool_mask;
-} attention_keys;
+} attention_keys_t;
 
 typedef struct key_block { /* rows whose elements lie side by side */
     const float *k, *v;
     int64_t k_stride, v_stride;
-} key_block;
+} key_block_t;
 
 static const float *gather_rows(const float *from, int64_t stride, int64_t step, int64_t rows, int64_t count,
                                 float *to) {
@@ -37,9 +37,9 @@ static const float *gather_rows(const float *from, int64_t stride, int64_t step,
     return to;
 }
 
-static key_block block_of(const attention_keys *keys, int64_t first, int64_t count) {
-    key_block block = {keys->k + first * keys->k_stride, keys->v + first * keys->v_stride, keys->k_stride,
-                       keys->v_stride};
+static key_block_t block_of(const attention_keys_t *keys, int64_t first, int64_t count) {
+    key_block_t block = {keys->k + first * keys->k_stride, keys->v + first * keys->v_stride, keys->k_stride,
+                         keys->v_stride};
     if (keys->k_block) {
         block.k = gather_rows(block.k, keys->k_stride, keys->k_step, count, keys->depth, keys->k_block);
         block.k_stride = keys->depth;
@@ -52,7 +52,7 @@ static key_block block_of(const attention_keys *keys, int64_t first, int64_t cou
 }
 
 /* What the mask adds to each score of a block; false: nothing in the block counts. */
-static bool mask_block(const attention_keys *keys, const attention_head *head, int64_t first, int64_t count,
+static bool mask_block(const attention_keys_t *keys, const attention_head_t *head, int64_t first, int64_t count,
                        float *out) {
     bool any = false;
     for (int64_t i = 0; i < count; i++) {
@@ -66,8 +66,8 @@ static bool mask_block(const attention_keys *keys, const attention_head *head, i
     return any;
 }
 
-static void score_block(const attention_keys *keys, const attention_head *head, const key_block *block, int64_t count,
-                        const float *added, float *scores) {
+static void score_block(const attention_keys_t *keys, const attention_head_t *head, const key_block_t *block,
+                        int64_t count, const float *added, float *scores) {
     for (int64_t i = 0; i < count; i += 4) {
         int32_t columns = count - i < 4 ? (int32_t)(count - i) : 4;
         float out[4][4];
@@ -79,7 +79,7 @@ static void score_block(const attention_keys *keys, const attention_head *head, 
     }
 }
 
-static void attend_block(const attention_keys *keys, attention_head *head, const key_block *block, int64_t first,
+static void attend_block(const attention_keys_t *keys, attention_head_t *head, const key_block_t *block, int64_t first,
                          int64_t count, float *scores) {
     float added[ATTENTION_BLOCK];
     if (head->mask && !mask_block(keys, head, first, count, added)) return;
@@ -104,7 +104,8 @@ static void attend_block(const attention_keys *keys, attention_head *head, const
 }
 
 /* One query position of all query heads of one key head. */
-static void attend(const attention_keys *keys, attention_head *heads, int64_t group, int64_t length, float *scores) {
+static void attend(const attention_keys_t *keys, attention_head_t *heads, int64_t group, int64_t length,
+                   float *scores) {
     for (int64_t h = 0; h < group; h++) {
         memset(heads[h].sums, 0, (size_t)keys->width * sizeof(float));
         heads[h].largest = -INFINITY;
@@ -112,7 +113,7 @@ static void attend(const attention_keys *keys, attention_head *heads, int64_t gr
     }
     for (int64_t first = 0; first < length; first += ATTENTION_BLOCK) {
         int64_t count = length - first < ATTENTION_BLOCK ? length - first : ATTENTION_BLOCK;
-        key_block block = block_of(keys, first, count);
+        key_block_t block = block_of(keys, first, count);
         for (int64_t h = 0; h < group; h++) attend_block(keys, &heads[h], &block, first, count, scores);
     }
     for (int64_t h = 0; h < group; h++)
@@ -120,24 +121,24 @@ static void attend(const attention_keys *keys, attention_head *heads, int64_t gr
             heads[h].to[e * keys->to_step] = heads[h].total == 0 ? 0 : heads[h].sums[e] / heads[h].total;
 }
 
-void VEC(vec_attention)(const kernel_call *call) {
-    const bound_step *step = call->step;
-    const bound_operand *q = &step->operands[0], *k = &step->operands[1], *v = &step->operands[2];
-    const bound_operand *r = &step->results[0], *mask = step->operand_count == 4 ? &step->operands[3] : NULL;
+void VEC(vec_attention)(const kernel_call_t *call) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *q = &step->operands[0], *k = &step->operands[1], *v = &step->operands[2];
+    const bound_operand_t *r = &step->results[0], *mask = step->operand_count == 4 ? &step->operands[3] : NULL;
     int64_t group = q->sizes[1] / k->sizes[1], rows = q->sizes[2], begin, end;
-    attention_head *heads = (attention_head *)(void *)call->workspace;
+    attention_head_t *heads = (attention_head_t *)(void *)call->workspace;
     float *scores = (float *)(void *)(heads + group), *sums = scores + ATTENTION_BLOCK;
     float *queries = sums + group * v->sizes[3], *spare = queries + group * q->sizes[3];
     int64_t mask_size = mask ? (int64_t)dtype_size(mask->dtype) : 0;
     bool causal = attr_int(step, ATTR_CAUSAL, 0) != 0;
-    attention_keys keys = {.k_stride = k->strides[2],
-                           .v_stride = v->strides[2],
-                           .to_step = r->strides[3],
-                           .k_step = k->strides[3],
-                           .v_step = v->strides[3],
-                           .depth = q->sizes[3],
-                           .width = v->sizes[3],
-                           .scale = (float)attr_real(step, ATTR_SCALE, 1)};
+    attention_keys_t keys = {.k_stride = k->strides[2],
+                             .v_stride = v->strides[2],
+                             .to_step = r->strides[3],
+                             .k_step = k->strides[3],
+                             .v_step = v->strides[3],
+                             .depth = q->sizes[3],
+                             .width = v->sizes[3],
+                             .scale = (float)attr_real(step, ATTR_SCALE, 1)};
     if (mask) keys.mask_stride = mask->strides[3] * mask_size, keys.bool_mask = mask->dtype == DTYPE_BOOL;
     if (!row_is_dense(k, 1)) keys.k_block = spare;
     if (!row_is_dense(v, 1)) keys.v_block = spare + ATTENTION_BLOCK * keys.depth;
@@ -151,7 +152,7 @@ void VEC(vec_attention)(const kernel_call *call) {
             int64_t at = g * group + h;
             const float *from = (const float *)(const void *)operand_data(call, q);
             float *to = (float *)(void *)operand_data(call, r);
-            heads[h] = (attention_head){
+            heads[h] = (attention_head_t){
                 .q = from + b * q->strides[0] + at * q->strides[1] + t * q->strides[2],
                 .to = to + b * r->strides[0] + at * r->strides[1] + t * r->strides[2],
                 .sums = sums + h * keys.width,
@@ -167,13 +168,13 @@ void VEC(vec_attention)(const kernel_call *call) {
 }
 
 /* The heads; scores of a block; sums and, where elements lie apart, queries of a group, and a block of keys and values. */
-size_t VEC(vec_attention_workspace)(const bound_step *step) {
-    const bound_operand *q = &step->operands[0], *k = &step->operands[1], *v = &step->operands[2];
+size_t VEC(vec_attention_workspace)(const bound_step_t *step) {
+    const bound_operand_t *q = &step->operands[0], *k = &step->operands[1], *v = &step->operands[2];
     size_t group = (size_t)(q->sizes[1] / k->sizes[1]), row, rows = group, floats, bytes;
     if (!row_is_dense(k, 1) || !row_is_dense(v, 1)) rows += ATTENTION_BLOCK;
     if (!checked_size_add((size_t)v->sizes[3], (size_t)q->sizes[3], &row) || !checked_size_mul(row, rows, &floats) ||
         !checked_size_add(floats, ATTENTION_BLOCK, &floats) || !checked_size_mul(floats, sizeof(float), &floats) ||
-        !checked_size_mul(group, sizeof(attention_head), &bytes) || !checked_size_add(bytes, floats, &bytes))
+        !checked_size_mul(group, sizeof(attention_head_t), &bytes) || !checked_size_add(bytes, floats, &bytes))
         return SIZE_MAX;
     return bytes;
 }

@@ -32,15 +32,15 @@
     X(GELU_TANH, 0.5F * x * (1 + vec_tanh(0.79788456F * (x + 0.044715F * x * x * x))))
 UNARY_TABLE(UNARY_RUN)
 
-typedef void (*unary_run)(const float *from, float *to, int64_t count);
-static const unary_run unary_runs[OP_COUNT] = {
+typedef void (*unary_run_t)(const float *from, float *to, int64_t count);
+static const unary_run_t unary_runs[OP_COUNT] = {
 #define UNARY_ENTRY(id, expression) [OP_##id] = unary_##id,
     UNARY_TABLE(UNARY_ENTRY)
 #undef UNARY_ENTRY
 };
 
-static void unary_strided(unary_run run, const walk *walk) {
-    tile in, out;
+static void unary_strided(unary_run_t run, const walk_t *walk) {
+    tile_t in, out;
     for (int64_t done = 0; done < walk->run; done += TILE) {
         int64_t count = walk->run - done < TILE ? walk->run - done : TILE;
         tile_load(DTYPE_F32, walk->data[1] + done * walk->step[1], walk->step[1], count, &in);
@@ -49,10 +49,10 @@ static void unary_strided(unary_run run, const walk *walk) {
     }
 }
 
-void VEC(vec_unary)(const kernel_call *call) {
-    const bound_operand *to = &call->step->results[0];
-    unary_run run = unary_runs[attr_op(call->step)];
-    walk walk;
+void VEC(vec_unary)(const kernel_call_t *call) {
+    const bound_operand_t *to = &call->step->results[0];
+    unary_run_t run = unary_runs[attr_op(call->step)];
+    walk_t walk;
     walk_init(&walk, to->rank, to->sizes);
     walk_add_operand(&walk, call, to);
     walk_add_operand(&walk, call, &call->step->operands[0]);
@@ -74,15 +74,17 @@ void VEC(vec_unary)(const kernel_call *call) {
 typedef struct side {
     const float *data;
     int64_t each;
-} side;
+} side_t;
 
-static inline vf side_load(side side, int64_t i, vf repeated) { return side.each ? vec_load(side.data + i) : repeated; }
-static inline vf side_load_part(side side, int64_t i, int64_t count, vf repeated) {
+static inline vf side_load(side_t side, int64_t i, vf repeated) {
+    return side.each ? vec_load(side.data + i) : repeated;
+}
+static inline vf side_load_part(side_t side, int64_t i, int64_t count, vf repeated) {
     return side.each ? vec_load_part(side.data + i, count) : repeated;
 }
 
 #define BINARY_RUN(id, expression)                                                                                     \
-    static void binary_##id(side left, side right, float *to, int64_t count) {                                         \
+    static void binary_##id(side_t left, side_t right, float *to, int64_t count) {                                     \
         vf first = vec_set(left.data[0]), second = vec_set(right.data[0]);                                             \
         int64_t i = 0;                                                                                                 \
         for (; i + VEC_WIDTH <= count; i += VEC_WIDTH) {                                                               \
@@ -105,18 +107,18 @@ static inline vf side_load_part(side side, int64_t i, int64_t count, vf repeated
     X(POW, vec_select(b == 2, (a) * a, a))
 BINARY_TABLE(BINARY_RUN)
 
-typedef void (*binary_run)(side left, side right, float *to, int64_t count);
-static const binary_run binary_runs[OP_COUNT] = {
+typedef void (*binary_run_t)(side_t left, side_t right, float *to, int64_t count);
+static const binary_run_t binary_runs[OP_COUNT] = {
 #define BINARY_ENTRY(id, expression) [OP_##id] = binary_##id,
     BINARY_TABLE(BINARY_ENTRY)
 #undef BINARY_ENTRY
 };
 
-void VEC(vec_binary)(const kernel_call *call) {
-    const bound_step *step = call->step;
-    const bound_operand *to = &step->results[0];
-    binary_run run = binary_runs[attr_op(step)];
-    walk walk;
+void VEC(vec_binary)(const kernel_call_t *call) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *to = &step->results[0];
+    binary_run_t run = binary_runs[attr_op(step)];
+    walk_t walk;
     walk_init(&walk, to->rank, to->sizes);
     walk_add_operand(&walk, call, to);
     for (uint32_t i = 0; i < step->operand_count; i++) walk_add_operand(&walk, call, &step->operands[i]);
@@ -127,17 +129,18 @@ void VEC(vec_binary)(const kernel_call *call) {
     bool scalar_first = step->operand_count == 1 && attr_int(step, ATTR_SCALAR_FIRST, 0) != 0;
     if (!walk_start(&walk, begin, end)) return;
     do {
-        side sides[2] = {{&scalar, 0}, {&scalar, 0}};
+        side_t sides[2] = {{&scalar, 0}, {&scalar, 0}};
         for (uint32_t i = 0; i < step->operand_count; i++)
-            sides[scalar_first ? 1 : i] = (side){(const float *)(const void *)walk.data[i + 1], walk.step[i + 1] != 0};
+            sides[scalar_first ? 1 : i] =
+                (side_t){(const float *)(const void *)walk.data[i + 1], walk.step[i + 1] != 0};
         run(sides[0], sides[1], (float *)(void *)walk.data[0], walk.run);
     } while (walk_next(&walk));
 }
 
 /* ---- where ---- */
-void VEC(vec_where)(const kernel_call *call) {
-    const bound_operand *to = &call->step->results[0];
-    walk walk;
+void VEC(vec_where)(const kernel_call_t *call) {
+    const bound_operand_t *to = &call->step->results[0];
+    walk_t walk;
     walk_init(&walk, to->rank, to->sizes);
     walk_add_operand(&walk, call, to);
     for (uint32_t i = 0; i < 3; i++) walk_add_operand(&walk, call, &call->step->operands[i]);

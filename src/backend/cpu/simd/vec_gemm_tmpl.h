@@ -15,7 +15,7 @@ _Static_assert(GEMM_ROWS % PANEL_ROWS == 0 && GEMM_COLUMNS % PANEL_COLUMNS == 0,
 typedef struct matrix { /* of one batch */
     const float *data;
     int64_t row, column; /* strides */
-} matrix;
+} matrix_t;
 
 /* lines x depth elements into panels of `panel` lines, the last one filled up with zeros. */
 static void pack(const float *from, int64_t line_stride, int64_t depth_stride, int64_t lines, int64_t depth,
@@ -58,9 +58,9 @@ static void panel_product(const float *a, const float *b, int64_t depth, float *
 typedef struct gemm_block {
     int64_t rows, columns, depth;
     float *packed_a, *packed_b, *sums;
-} gemm_block;
+} gemm_block_t;
 
-static void block_product(const gemm_block *block, matrix a, matrix b) {
+static void block_product(const gemm_block_t *block, matrix_t a, matrix_t b) {
     memset(block->sums, 0, sizeof(float) * GEMM_ROWS * GEMM_COLUMNS);
     for (int64_t k = 0; k < block->depth; k += GEMM_DEPTH) {
         int64_t depth = block->depth - k < GEMM_DEPTH ? block->depth - k : GEMM_DEPTH;
@@ -73,7 +73,7 @@ static void block_product(const gemm_block *block, matrix a, matrix b) {
     }
 }
 
-static void store_block(const gemm_block *block, const product *product, product_data data, int64_t row,
+static void store_block(const gemm_block_t *block, const product_t *product, product_data_t data, int64_t row,
                         int64_t column) {
     float *to = data.r + row * product->r_row + column * product->r_column;
     for (int64_t x = 0; x < block->rows; x++) {
@@ -85,22 +85,22 @@ static void store_block(const gemm_block *block, const product *product, product
     }
 }
 
-void VEC(vec_gemm)(const kernel_call *call) {
-    product product;
+void VEC(vec_gemm)(const kernel_call_t *call) {
+    product_t product;
     product_of(call->step, &product);
     int64_t row_blocks = (product.rows + GEMM_ROWS - 1) / GEMM_ROWS, begin, end;
     int64_t column_blocks = (product.columns + GEMM_COLUMNS - 1) / GEMM_COLUMNS;
-    gemm_block block = {.depth = product.depth, .packed_a = (float *)(void *)call->workspace};
+    gemm_block_t block = {.depth = product.depth, .packed_a = (float *)(void *)call->workspace};
     block.packed_b = block.packed_a + GEMM_ROWS * GEMM_DEPTH;
     block.sums = block.packed_b + GEMM_COLUMNS * GEMM_DEPTH;
     call_share(call, product.batches * row_blocks * column_blocks, 1, &begin, &end);
     for (int64_t i = begin; i < end; i++) {
         int64_t row = i % row_blocks * GEMM_ROWS, column = i / row_blocks % column_blocks * GEMM_COLUMNS;
-        product_data data = product_at(call, &product, i / row_blocks / column_blocks);
+        product_data_t data = product_at(call, &product, i / row_blocks / column_blocks);
         block.rows = product.rows - row < GEMM_ROWS ? product.rows - row : GEMM_ROWS;
         block.columns = product.columns - column < GEMM_COLUMNS ? product.columns - column : GEMM_COLUMNS;
-        matrix left = {data.a + row * product.a_row, product.a_row, product.a_column};
-        matrix right = {data.b + column * product.b_column, product.b_row, product.b_column};
+        matrix_t left = {data.a + row * product.a_row, product.a_row, product.a_column};
+        matrix_t right = {data.b + column * product.b_column, product.b_row, product.b_column};
         block_product(&block, left, right);
         store_block(&block, &product, data, row, column);
     }

@@ -14,10 +14,10 @@ enum {
 };
 
 /* ---- rows that lie apart (vec_layout.c): the last dims dimensions of an operand, of f32 ---- */
-bool row_is_dense(const bound_operand *operand, uint32_t dims);
-const float *row_gather(const bound_operand *operand, uint32_t dims, const char *data, float *buffer); /* buffer */
-void row_scatter(const bound_operand *operand, uint32_t dims, char *data, const float *buffer);
+bool row_is_dense(const bound_operand_t *operand, uint32_t dims);
+const float *row_gather(const bound_operand_t *operand, uint32_t dims, const char *data, float *buffer); /* buffer */
+void row_scatter(const bound_operand_t *operand, uint32_t dims, char *data, const float *buffer);
 /* Bytes of a row for the result and for each operand whose rows lie apart. */
-size_t row_buffers(const bound_step *step, uint32_t dims);
+size_t row_buffers(const bound_step_t *step, uint32_t dims);
 
 #endif

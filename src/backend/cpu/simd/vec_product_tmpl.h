@@ -93,7 +93,7 @@ static void row_block(const float *a, const float *b, int64_t b_stride, int64_t 
 }
 
 /* Columns [begin, end) of one batch. */
-static void matvec_dots(const product *product, product_data data, int64_t begin, int64_t end) {
+static void matvec_dots(const product_t *product, product_data_t data, int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; n += 4) {
         int32_t columns = end - n < 4 ? (int32_t)(end - n) : 4;
         for (int64_t m = 0; m < product->rows; m += 2) {
@@ -109,7 +109,7 @@ static void matvec_dots(const product *product, product_data data, int64_t begin
     }
 }
 
-static void matvec_rows(const product *product, product_data data, int64_t begin, int64_t end) {
+static void matvec_rows(const product_t *product, product_data_t data, int64_t begin, int64_t end) {
     float sums[4 * VEC_WIDTH];
     for (int64_t n = begin; n < end; n += 4 * VEC_WIDTH) {
         int64_t columns = end - n < 4 * VEC_WIDTH ? end - n : 4 * VEC_WIDTH;
@@ -123,7 +123,7 @@ static void matvec_rows(const product *product, product_data data, int64_t begin
 }
 
 /* The left side's rows with elements side by side, in the workspace. */
-static const float *gather_left(const kernel_call *call, const product *product, const float *a) {
+static const float *gather_left(const kernel_call_t *call, const product_t *product, const float *a) {
     float *to = (float *)(void *)call->workspace;
     const int64_t size = (int64_t)sizeof(float);
     for (int64_t m = 0; m < product->rows; m++)
@@ -132,8 +132,8 @@ static const float *gather_left(const kernel_call *call, const product *product,
     return to;
 }
 
-void VEC(vec_matvec)(const kernel_call *call) {
-    product product;
+void VEC(vec_matvec)(const kernel_call_t *call) {
+    product_t product;
     product_of(call->step, &product);
     int64_t units = (product.columns + MATVEC_GRAIN - 1) / MATVEC_GRAIN, begin, end;
     bool dots = product.b_row == 1 || product.depth <= 1, apart = product.a_column != 1 && product.depth > 1;
@@ -142,7 +142,7 @@ void VEC(vec_matvec)(const kernel_call *call) {
         int64_t batch = begin / units, first = begin % units, last = end - batch * units;
         if (last > units) last = units;
         int64_t stop = last * MATVEC_GRAIN < product.columns ? last * MATVEC_GRAIN : product.columns;
-        product_data data = product_at(call, &product, batch);
+        product_data_t data = product_at(call, &product, batch);
         struct product gathered = product;
         if (apart) {
             data.a = gather_left(call, &product, data.a);

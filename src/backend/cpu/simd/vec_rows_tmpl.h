@@ -23,7 +23,7 @@ static float row_sum(const float *x, int64_t count, float mean, bool squares) {
     return total;
 }
 
-static void norm_row_f32(const bound_step *step, const float *x, const float *weight, const float *bias, float *to,
+static void norm_row_f32(const bound_step_t *step, const float *x, const float *weight, const float *bias, float *to,
                          int64_t count) {
     float mean = 0;
     if (step->step->layer == LAYER_LAYER_NORM) {
@@ -43,12 +43,12 @@ static void norm_row_f32(const bound_step *step, const float *x, const float *we
 typedef struct row_spaces {
     float *from, *to; /* NULL: rows are dense */
     const float *weights[3];
-} row_spaces;
+} row_spaces_t;
 
-static row_spaces spaces_of(const kernel_call *call, uint32_t dims, int64_t count) {
-    const bound_step *step = call->step;
+static row_spaces_t spaces_of(const kernel_call_t *call, uint32_t dims, int64_t count) {
+    const bound_step_t *step = call->step;
     float *next = (float *)(void *)call->workspace;
-    row_spaces spaces = {0};
+    row_spaces_t spaces = {0};
     if (!row_is_dense(&step->operands[0], dims)) spaces.from = next, next += count;
     if (!row_is_dense(&step->results[0], dims)) spaces.to = next, next += count;
     for (uint32_t i = 1; i < step->operand_count; i++) {
@@ -63,26 +63,26 @@ static row_spaces spaces_of(const kernel_call *call, uint32_t dims, int64_t coun
     return spaces;
 }
 
-typedef void (*row_function)(const bound_step *step, const row_spaces *spaces, const float *x, float *to,
-                             int64_t count);
+typedef void (*row_function_t)(const bound_step_t *step, const row_spaces_t *spaces, const float *x, float *to,
+                               int64_t count);
 
-static void norm_row(const bound_step *step, const row_spaces *spaces, const float *x, float *to, int64_t count) {
+static void norm_row(const bound_step_t *step, const row_spaces_t *spaces, const float *x, float *to, int64_t count) {
     norm_row_f32(step, x, spaces->weights[1], spaces->weights[2], to, count);
 }
 
 /* The function on every row of the last dims dimensions. */
-static void each_row(const kernel_call *call, uint32_t dims, row_function function) {
-    const bound_step *step = call->step;
-    const bound_operand *from = &step->operands[0], *to = &step->results[0];
+static void each_row(const kernel_call_t *call, uint32_t dims, row_function_t function) {
+    const bound_step_t *step = call->step;
+    const bound_operand_t *from = &step->operands[0], *to = &step->results[0];
     int64_t count = 1, begin, end;
     for (uint32_t i = from->rank - dims; i < from->rank; i++) count *= from->sizes[i];
-    walk walk;
+    walk_t walk;
     walk_init(&walk, from->rank - dims, from->sizes);
     walk_add_operand(&walk, call, from);
     walk_add_operand(&walk, call, to);
     call_share(call, walk_total(&walk), 1, &begin, &end);
     if (!walk_start(&walk, begin, end)) return;
-    row_spaces spaces = spaces_of(call, dims, count);
+    row_spaces_t spaces = spaces_of(call, dims, count);
     do {
         for (int64_t i = 0; i < walk.run; i++) {
             const char *source = walk.data[0] + i * walk.step[0];
@@ -95,7 +95,9 @@ static void each_row(const kernel_call *call, uint32_t dims, row_function functi
     } while (walk_next(&walk));
 }
 
-void VEC(vec_norm)(const kernel_call *call) { each_row(call, (uint32_t)attr_int(call->step, ATTR_COUNT, 0), norm_row); }
+void VEC(vec_norm)(const kernel_call_t *call) {
+    each_row(call, (uint32_t)attr_int(call->step, ATTR_COUNT, 0), norm_row);
+}
 
 /* ---- softmax ---- */
 static float row_largest(const float *x, int64_t count) {
@@ -126,12 +128,13 @@ static float row_exp(const float *x, float largest, float *to, int64_t count) {
     return total;
 }
 
-static void softmax_row(const bound_step *step, const row_spaces *spaces, const float *x, float *to, int64_t count) {
+static void softmax_row(const bound_step_t *step, const row_spaces_t *spaces, const float *x, float *to,
+                        int64_t count) {
     (void)step, (void)spaces;
     float total = row_exp(x, row_largest(x, count), to, count);
     for (int64_t i = 0; i < count; i++) to[i] /= total;
 }
 
-void VEC(vec_softmax)(const kernel_call *call) { each_row(call, 1, softmax_row); }
+void VEC(vec_softmax)(const kernel_call_t *call) { each_row(call, 1, softmax_row); }
 
 #endif
