@@ -21,7 +21,7 @@ TIES = r"topk|kthvalue|(nan)?median"
 SMOKE = """abs add clamp remainder bitwise_and where nn_functional_gelu
     sum amax var_mean cumsum softmax norm sort topk
     addmm baddbmm einsum nn_functional_conv2d nn_functional_layer_norm nn_functional_pad_reflect
-    index_select index_put gather scatter masked_fill cat squeeze diagonal_scatter select_scatter tril
+    index_select index_put gather scatter masked_fill cat diagonal_scatter select_scatter tril
     full_like view_as_real bernoulli empty_like linalg_eigh fft_fft""".split()
 
 
