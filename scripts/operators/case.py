@@ -25,6 +25,8 @@ class Case:
     scale: of what the units are: None, each number's own; a number, at least that; "max", the largest of the result.
     zeros: the sign of a zero counts.
     train_only: run_decompositions({}) gives a program that computes something else.
+    writes: fn writes the first of args, which is what this says: "input", or "buffer", one of the module.
+    free: the numbers of the results are anyone's (random, or never written): dtypes and sizes alone are compared.
     """
     name: str              # operator and form; dtypes follow after "/"
     fn: Callable[..., Any]
@@ -33,6 +35,12 @@ class Case:
     scale: Any = None
     zeros: bool = True
     train_only: bool = False
+    writes: str = ""
+    free: bool = False
+
+
+    def is_on_buffer(self):
+        return self.writes == "buffer"
 
 
 def named(operator, *dtypes):
