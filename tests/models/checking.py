@@ -12,18 +12,22 @@ import torch
 import tensors
 from agreement import Agreement
 from command import insitu
+from fixtures.exporting import FORMS
 from making import first_line, make, values
 
 COMPILE_SECONDS = 60
 SLOW_MS, SLOW_MS_PER_NODE = 200, 1.0  # compiling may take this long
 
 
-def check(architecture, folder, is_static):
-    """is_static: the static programs alone."""
+def check(architecture, folder, options):
+    """options.static, options.train: the static programs alone, those as exported alone."""
+    variants = architecture.variants[:1] if options.static else architecture.variants
+    forms = tuple(FORMS)[:1] if options.train else tuple(FORMS)
     rows = []
-    for variant, about in make(architecture, folder, architecture.variants[:1] if is_static else architecture.variants).items():
+    for variant, about in make(architecture, folder, variants, forms).items():
         stem = folder / f"{architecture.name}.{variant}"
-        for form, facts in about["forms"].items():
+        for form in forms:
+            facts = about["forms"][form]
             row = {"name": architecture.name, "library": architecture.library, "variant": variant, "form": form,
                    "nodes": facts.get("nodes", 0), "why": "", "strict": "", "compile_ms": 0}
             rows.append(row)

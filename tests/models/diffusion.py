@@ -6,12 +6,12 @@ from architecture import N, Architecture, Positional, floats
 BATCHES = (2, 3, 4)
 
 
-def network(kind, inputs, names, count=None, name=None, **own):
+def network(kind, inputs, names, smoke=False, **own):
     """own: the configuration. The batch is open."""
     def make():
         import diffusers
         return Positional(getattr(diffusers, kind)(**own), names, return_dict=False)
-    return Architecture(name or kind, "diffusers", make, inputs, BATCHES, ({0: N},) * len(names), recipe=repr((kind, names, own)))
+    return Architecture(kind, "diffusers", make, inputs, BATCHES, ({0: N},) * len(names), smoke=smoke, recipe=repr((kind, names, own)))
 
 
 def noised(channels=4, size=8):
@@ -22,11 +22,6 @@ def noised(channels=4, size=8):
 def told(channels=4, size=8, length=5, width=16):
     """And the words that it is to show."""
     return lambda n: (*noised(channels, size)(n), floats(n, length, width))
-
-
-def worded(*before):
-    """Also pooled words."""
-    return lambda n: (*told()(n), floats(n, *before))
 
 
 STEP, TOLD = ("sample", "timestep"), ("sample", "timestep", "encoder_hidden_states")
@@ -47,13 +42,13 @@ ARCHITECTURES = [
     network("UNet1DModel", lambda n: (floats(n, 2, 16), torch.arange(n) + 3), STEP, sample_size=16, block_out_channels=(8, 16, 16), extra_in_channels=16, layers_per_block=1),
     network("UNet3DConditionModel", lambda n: (floats(n, 4, 2, 8, 8), torch.arange(n) + 3, floats(n, 5, 16)), TOLD, down_block_types=("CrossAttnDownBlock3D", "DownBlock3D"), up_block_types=("UpBlock3D", "CrossAttnUpBlock3D"), **CONDITION),
     network("AutoencoderKL", picture, ("sample",), latent_channels=2, **ENCODER),
-    network("AutoencoderTiny", picture, ("sample",), encoder_block_out_channels=(8, 8), decoder_block_out_channels=(8, 8), num_encoder_blocks=(1, 1), num_decoder_blocks=(1, 1)),
+    network("AutoencoderTiny", picture, ("sample",), smoke=True, encoder_block_out_channels=(8, 8), decoder_block_out_channels=(8, 8), num_encoder_blocks=(1, 1), num_decoder_blocks=(1, 1)),
     network("AsymmetricAutoencoderKL", picture, ("sample",), latent_channels=2, down_block_out_channels=[8, 16], up_block_out_channels=[8, 16], norm_num_groups=4, down_block_types=["DownEncoderBlock2D"] * 2, up_block_types=["UpDecoderBlock2D"] * 2),
     network("VQModel", picture, ("sample",), num_vq_embeddings=16, vq_embed_dim=2, latent_channels=2, **ENCODER),
     network("DiTTransformer2DModel", lambda n: (*noised()(n), torch.arange(n)), ("hidden_states", "timestep", "class_labels"), num_embeds_ada_norm=10, norm_type="ada_norm_zero", norm_elementwise_affine=False, **ATTENTION, **PICTURE),
     network("SD3Transformer2DModel", lambda n: (floats(n, 4, 8, 8), floats(n, 5, 16), floats(n, 24), torch.arange(n) + 3), ("hidden_states", "encoder_hidden_states", "pooled_projections", "timestep"), joint_attention_dim=16, caption_projection_dim=16, pooled_projection_dim=24, out_channels=4, pos_embed_max_size=8, **ATTENTION, **PICTURE),
     network("PixArtTransformer2DModel", told(), ("hidden_states", "timestep", "encoder_hidden_states"), cross_attention_dim=16, caption_channels=16, out_channels=8, **ATTENTION, **PICTURE),
-    network("FluxTransformer2DModel", lambda n: (floats(n, 16, 4), floats(n, 5, 16), floats(n, 24), torch.rand(n)), ("hidden_states", "encoder_hidden_states", "pooled_projections", "timestep"), name="FluxTransformer2DModel", patch_size=1, in_channels=4, num_single_layers=1, joint_attention_dim=16, pooled_projection_dim=24, axes_dims_rope=(2, 2, 4), **ATTENTION),
+    network("FluxTransformer2DModel", lambda n: (floats(n, 16, 4), floats(n, 5, 16), floats(n, 24), torch.rand(n)), ("hidden_states", "encoder_hidden_states", "pooled_projections", "timestep"), patch_size=1, in_channels=4, num_single_layers=1, joint_attention_dim=16, pooled_projection_dim=24, axes_dims_rope=(2, 2, 4), **ATTENTION),
     network("AuraFlowTransformer2DModel", lambda n: (floats(n, 4, 8, 8), floats(n, 5, 16), torch.rand(n)), ("hidden_states", "encoder_hidden_states", "timestep"), num_mmdit_layers=1, num_single_dit_layers=1, attention_head_dim=8, num_attention_heads=2, joint_attention_dim=16, caption_projection_dim=16, pos_embed_max_size=64, out_channels=4, **PICTURE),
     network("SanaTransformer2DModel", told(), ("hidden_states", "timestep", "encoder_hidden_states"), in_channels=4, out_channels=4, num_attention_heads=2, attention_head_dim=8, num_layers=1, num_cross_attention_heads=2, cross_attention_head_dim=8, cross_attention_dim=16, caption_channels=16, sample_size=8, patch_size=1),
     network("PriorTransformer", lambda n: (floats(n, 16), torch.arange(n) + 3, floats(n, 16), floats(n, 5, 16)), ("hidden_states", "timestep", "proj_embedding", "encoder_hidden_states"), embedding_dim=16, num_embeddings=5, additional_embeddings=4, **ATTENTION),

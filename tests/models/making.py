@@ -38,40 +38,42 @@ def first_line(error):
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
 
 
-def make(architecture, folder, variants):
-    """What NAME.json says of the variants, made now unless it is there already."""
+def make(architecture, folder, variants, forms):
+    """What NAME.json says of the variants in these forms, made now unless it is there already."""
     path = folder / f"{architecture.name}.json"
     key = architecture.key()
     made = json.loads(path.read_text()) if path.exists() else {}
     if made.get("key") != key:
         made = {"key": key, "variants": {}}
     for variant in variants:
-        if variant not in made["variants"]:
-            made["variants"][variant] = make_variant(architecture, variant == "dynamic", folder / f"{architecture.name}.{variant}")
+        if not set(forms) <= set(made["variants"].get(variant, {"forms": ()})["forms"]):
+            made["variants"][variant] = make_variant(architecture, variant == "dynamic", forms, folder / f"{architecture.name}.{variant}")
             path.write_text(json.dumps(made, indent=1))
     return {variant: made["variants"][variant] for variant in variants}
 
 
-def make_variant(architecture, is_dynamic, stem):
+def make_variant(architecture, is_dynamic, forms, stem):
     check_eager(architecture, is_dynamic)
     try:
-        return make_programs(architecture, is_dynamic, stem)
+        return make_programs(architecture, is_dynamic, forms, stem)
     except Exception as error:  # whatever the exporter raises
-        return {"names": [], "mutated": [], "forms": {form: {"unexported": first_line(error)} for form in FORMS}}
+        return {"names": [], "mutated": [], "forms": {form: {"unexported": first_line(error)} for form in forms}}
 
 
-def make_programs(architecture, is_dynamic, stem):
-    exported = export_forms(architecture, is_dynamic)
-    forms = {form: {"unexported": ep} if isinstance(ep, str) else {"nodes": count_nodes(ep)} for form, ep in exported.items()}
+def make_programs(architecture, is_dynamic, forms, stem):
+    exported = export_forms(architecture, is_dynamic, forms)
+    facts = {form: {"unexported": ep} if isinstance(ep, str) else {"nodes": count_nodes(ep)} for form, ep in exported.items()}
     exported = {form: ep for form, ep in exported.items() if not isinstance(ep, str)}
     names = user_inputs(exported["train"])
     mutated = sorted(mutated_inputs(exported["aten"])) if "aten" in exported else []
     with time_limit(EXPORT_SECONDS, "calling"):
         io = values(architecture.module(), architecture.calls(is_dynamic), names, mutated)
+    saved = {f"state.{name}" for name in (*exported["train"].state_dict, *exported["train"].constants)}
+    io = {name: tensor for name, tensor in io.items() if not name.startswith("state.") or name in saved}
     tensors.write(stem.with_name(f"{stem.name}.io.safetensors"), io)
     for form, ep in exported.items():
         save(ep, stem.with_name(f"{stem.name}.{form}.pt2"))
-    return {"names": names, "mutated": mutated, "forms": forms}
+    return {"names": names, "mutated": mutated, "forms": facts}
 
 
 def check_eager(architecture, is_dynamic):
@@ -80,13 +82,13 @@ def check_eager(architecture, is_dynamic):
         architecture.module()(*architecture.calls(is_dynamic)[-1])
 
 
-def export_forms(architecture, is_dynamic):
+def export_forms(architecture, is_dynamic, forms):
     """{form: exported program, or why there is none}. Raises what the exporter does."""
     module = architecture.module()
     dynamic = architecture.dynamic(module) if is_dynamic else None
     with time_limit(EXPORT_SECONDS, "exporting"):
         exported = export(module, architecture.calls(is_dynamic)[0], dynamic, ("train",), architecture.strict)
-        for form in ("aten", "core"):
+        for form in forms[1:]:
             try:
                 exported[form] = FORMS[form](copy.deepcopy(exported["train"]))
             except TooLong:

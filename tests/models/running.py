@@ -37,13 +37,13 @@ def fault_of(architecture, reason):
              "verdict": "wrong", "why": reason, "strict": "", "compile_ms": 0}]
 
 
-def work(architecture, is_static, pipe):
+def work(architecture, options, pipe):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)  # what exporters print
     os.dup2(nowhere, 2)
     try:
-        pipe.send(check(architecture, FOLDER, is_static))
+        pipe.send(check(architecture, FOLDER, options))
     except Exception as error:  # of the suite itself
         pipe.send(fault_of(architecture, first_line(error)))
 
@@ -51,10 +51,10 @@ def work(architecture, is_static, pipe):
 class Worker:
     """The process of one architecture."""
 
-    def __init__(self, architecture, is_static):
+    def __init__(self, architecture, options):
         self.architecture, self.begin = architecture, time.time()
         self.pipe, end = multiprocessing.Pipe()
-        self.process = multiprocessing.get_context("fork").Process(target=work, args=(architecture, is_static, end))
+        self.process = multiprocessing.get_context("fork").Process(target=work, args=(architecture, options, end))
         self.process.start()
         end.close()
 
@@ -86,7 +86,7 @@ def run_all(waiting, options):
     waiting, running, rows = list(waiting), [], []
     while waiting or running:
         while waiting and len(running) < options.jobs:
-            running.append(Worker(waiting.pop(0), options.static))
+            running.append(Worker(waiting.pop(0), options))
         ready = connection.wait([worker.pipe for worker in running], 5)
         for worker in [worker for worker in running if worker.pipe in ready or worker.is_late()]:
             found = show(worker.results(), time.time() - worker.begin)

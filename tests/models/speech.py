@@ -113,7 +113,7 @@ def wav2letter():
 
 def wavernn():
     import torchaudio
-    return torchaudio.models.WaveRNN([2, 2], 4, 8, n_res_block=1, n_rnn=8, n_fc=8, kernel_size=3, n_freq=8, n_hidden=8, n_output=8)
+    return torchaudio.models.WaveRNN([2, 2], 4, 4, n_res_block=1, n_rnn=8, n_fc=8, kernel_size=3, n_freq=8, n_hidden=8, n_output=8)
 
 
 def wav2vec2():
@@ -147,6 +147,6 @@ TORCHAUDIO = [
     audio("emformer", emformer, lambda n: (floats(1, 9, 16), torch.tensor([8]))), audio("emformer-streaming", StreamingEmformer, lambda n: (floats(1, 5, 16), torch.tensor([5]))),
     audio("deepspeech", deepspeech, lambda n: (floats(1, 1, n, 8),), (6, 5, 9), ({2: N},)), audio("conv_tasnet", conv_tasnet, lambda n: (floats(n, 1, 64),), dims=({0: N},)),
     audio("hdemucs", hdemucs, lambda n: (floats(1, 2, 2048),)), audio("wav2letter", wav2letter, lambda n: (floats(n, 8, 64),), dims=({0: N},)),
-    audio("wavernn", wavernn, lambda n: (floats(1, 1, (n - 2) * 4), floats(1, 1, 8, n)), (8, 8, 8)), audio("wav2vec2", wav2vec2, wave, SAMPLES, WAVE_DIMS), audio("rnnt-predictor", StreamingPredictor, lambda n: (numbers(1, 1, high=19), torch.tensor([1]))),
+    audio("wavernn", wavernn, lambda n: (floats(1, 1, (n - 2) * 4), floats(1, 1, 8, n)), (8, 8, 8)), audio("wav2vec2", wav2vec2, wave, SAMPLES, WAVE_DIMS), audio("rnnt-predictor", StreamingPredictor, lambda n: (numbers(1, 1, high=19), torch.tensor([1])), smoke=True),
 ]
 ARCHITECTURES = TRANSFORMERS + TORCHAUDIO

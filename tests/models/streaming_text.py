@@ -140,7 +140,7 @@ ARCHITECTURES = [
     cached("rwkv", Listed, attention_hidden_size=32), cached("jamba", attn_layer_period=2, attn_layer_offset=1, expert_layer_period=2, expert_layer_offset=1, mamba_d_state=8, mamba_dt_rank=4, use_mamba_kernels=False),
     cached("bamba", mamba_n_heads=4, mamba_d_head=16, mamba_d_state=8, mamba_n_groups=1, attn_layer_indices=[1]), cached("lfm2", layer_types=["conv", "full_attention"]),
     cached("qwen3_next", layer_types=["linear_attention", "full_attention"], linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=8),
-    cached("zamba2", layer_types=["mamba", "hybrid"], mamba_d_state=8, mamba_headdim=16, mamba_ngroups=1, n_mamba_heads=4, num_mem_blocks=1), cached("falcon_h1", mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8, mamba_d_state=8, mamba_n_groups=1),
+    cached("zamba2", layers_block_type=["linear_attention", "hybrid"], mamba_d_state=8, mamba_headdim=16, mamba_ngroups=1, n_mamba_heads=4, num_mem_blocks=1), cached("falcon_h1", mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8, mamba_d_state=8, mamba_n_groups=1),
     cached("granitemoehybrid", layer_types=["mamba", "attention"], mamba_n_heads=4, mamba_d_head=16, mamba_d_state=8, mamba_n_groups=1),
     cached("recurrent_gemma", block_types=["recurrent", "attention"], lru_width=32, attention_window_size=8),
     exported_cache("llama"), exported_cache("qwen2"), exported_cache("granite"),
