@@ -33,7 +33,7 @@ def architectures(options):
 
 
 def fault_of(architecture, reason):
-    return [{"name": architecture.name, "library": architecture.library, "variant": "static", "form": "train", "nodes": 0,
+    return [{"name": architecture.name, "library": architecture.library, "variant": "static", "form": "train", "nodes": 0, "bytes": 0,
              "verdict": "wrong", "why": reason, "strict": "", "compile_ms": 0}]
 
 

@@ -29,7 +29,7 @@ ENCODERS = [
     encoder("albert"), encoder("bert"), encoder("big_bird", attention_type="original_full"), encoder("camembert"), encoder("canine"), encoder("convbert"),
     encoder("data2vec-text"), encoder("deberta"), encoder("deberta-v2"), encoder("distilbert", dim=32, hidden_dim=48, n_heads=4, n_layers=1),
     encoder("electra"), encoder("ernie"), encoder("esm"), encoder("eurobert"), encoder("flaubert", emb_dim=32, n_layers=1, n_heads=4),
-    encoder("fnet"), encoder("funnel", num_hidden_layers=LEFT_OUT, block_sizes=[1, 1], d_inner=48, n_head=4), encoder("ibert"), encoder("layoutlm"), encoder("lilt", hidden_size=48), encoder("longformer", attention_window=4),
+    encoder("fnet"), encoder("funnel", architectures=["FunnelModel"], num_hidden_layers=LEFT_OUT, block_sizes=[1, 1], d_inner=48, n_head=4), encoder("ibert"), encoder("layoutlm"), encoder("lilt", hidden_size=48), encoder("longformer", attention_window=4),
     encoder("luke", entity_vocab_size=20, entity_emb_size=16), encoder("markuplm"), encoder("megatron-bert"), encoder("mobilebert", intra_bottleneck_size=16, embedding_size=16),
     encoder("modernbert"), encoder("mpnet"), encoder("mra"), encoder("nomic_bert"), encoder("nystromformer", segment_means_seq_len=4, num_landmarks=4),
     encoder("rembert", input_embedding_size=16, output_embedding_size=16), encoder("roberta"), encoder("roberta-prelayernorm"), encoder("roc_bert", pronunciation_vocab_size=20, shape_vocab_size=20, pronunciation_embed_dim=8, shape_embed_dim=8),
@@ -39,7 +39,7 @@ ENCODERS = [
 DECODERS = [
     decoder("apertus"), decoder("arcee"), decoder("bamba", num_hidden_layers=2, mamba_n_heads=4, mamba_d_head=16, mamba_d_state=8, mamba_n_groups=1, attn_layer_indices=[1]),
     decoder("biogpt"), decoder("bitnet"), decoder("bloom"), decoder("codegen", n_embd=32, n_layer=1, n_head=4), decoder("cohere"), decoder("cohere2"), decoder("ctrl", n_embd=32, dff=48, n_layer=1, n_head=4),
-    decoder("deepseek_v2", head_dim=LEFT_OUT), decoder("deepseek_v3", head_dim=LEFT_OUT), decoder("diffllama"), decoder("doge"), decoder("dots1"), decoder("ernie4_5"), decoder("ernie4_5_moe"),
+    decoder("deepseek_v2", head_dim=LEFT_OUT, num_key_value_heads=4), decoder("deepseek_v3", head_dim=LEFT_OUT, num_key_value_heads=4), decoder("diffllama"), decoder("doge"), decoder("dots1"), decoder("ernie4_5"), decoder("ernie4_5_moe"),
     decoder("exaone4"), decoder("falcon", head_dim=LEFT_OUT), decoder("flex_olmo"), decoder("gemma"), decoder("gemma2"), decoder("gemma3_text"), decoder("glm"), decoder("glm4"), decoder("glm4_moe"),
     decoder("gpt2"), decoder("gpt_bigcode"), decoder("gpt_neo", attention_types=[[["global", "local"], 1]], num_layers=2, num_hidden_layers=2, window_size=4), decoder("gpt_neox"),
     decoder("gpt_oss"), decoder("gptj"), decoder("granite"), decoder("granitemoe"), decoder("granitemoeshared"),

@@ -1,4 +1,6 @@
 """Image models: one of each family of timm, one of each of torchvision, and those of transformers."""
+import inspect
+
 from architecture import IMAGE_DIMS, N, Architecture, Positional, floats, images, numbers
 from tiny import LEFT_OUT, config
 
@@ -36,12 +38,12 @@ TIMM = [
     timm_model("inception_next_atto"), timm_model("inception_v3", size=96, is_dynamic=False), timm_model("lcnet_050"), timm_model("levit_128s", size=224, is_dynamic=False), timm_model("mobilenetv3_small_050"),
     timm_model("mobilenetv4_conv_small_035"), timm_model("mobilevit_xxs"), timm_model("mobilevitv2_050"), fixed("mvitv2_tiny", size=64, is_dynamic=False), fixed("mixer_s32_224", is_dynamic=False),
     fixed("gmlp_ti16_224", is_dynamic=False), fixed("resmlp_12_224", is_dynamic=False), fixed("nest_tiny", size=64, is_dynamic=False),
-    timm_model("nf_regnet_b0", is_dynamic=False), fixed("pit_ti_224", size=64, base_dims=(8, 8, 8), depth=(1, 1, 1), heads=(2, 2, 2)), timm_model("poolformer_s12", layers=(1, 1, 1, 1)), timm_model("caformer_s18", is_dynamic=False),
+    timm_model("nf_regnet_b0", is_dynamic=False), fixed("pit_ti_224", size=64, base_dims=(8, 8, 8), depth=(1, 1, 1), heads=(2, 2, 2)), timm_model("poolformer_s12", is_dynamic=False), timm_model("caformer_s18", is_dynamic=False),
     timm_model("pvt_v2_b0", depths=(1, 1, 1, 1)), timm_model("rdnet_tiny", is_dynamic=False, num_blocks_list=[1, 1, 1, 1, 1, 1, 1]), timm_model("regnety_002"), timm_model("repghostnet_050"), timm_model("repvit_m0_9"), timm_model("res2net50_14w_8s", layers=(1, 1, 1, 1)),
     timm_model("resnest14d"), timm_model("resnetv2_18"), timm_model("rexnet_100"), timm_model("selecsls42"), timm_model("legacy_seresnet18"), timm_model("sequencer2d_s", size=56, layers=(1, 1, 1, 1), embed_dims=(16, 32, 32, 32), hidden_sizes=(8, 8, 8, 8), img_size=56),
     timm_model("shvit_s1"), timm_model("skresnet18"), timm_model("starnet_s050"), timm_model("swiftformer_xs"), fixed("swin_tiny_patch4_window7_224", size=56, embed_dim=16, depths=(1, 2), num_heads=(2, 4)),
     fixed("swinv2_tiny_window8_256", size=64, embed_dim=16, depths=(1, 2), num_heads=(2, 4)), fixed("swinv2_cr_tiny_224", size=64, embed_dim=16, depths=(1, 2), num_heads=(2, 4)), timm_model("tiny_vit_5m_224", size=224, is_dynamic=False, depths=(1, 1, 1, 1)),
-    fixed("tnt_s_patch16_224", embed_dim=32, depth=1, num_heads_outer=4), timm_model("tresnet_m", is_dynamic=False, layers=[1, 1, 1, 1]), fixed("twins_svt_small", embed_dims=(16, 32, 32, 32), depths=(1, 1, 1, 1), num_heads=(2, 2, 2, 2)), timm_model("vgg11", size=32),
+    fixed("tnt_s_patch16_224", embed_dim=32, depth=1, num_heads_outer=4), timm_model("tresnet_m", is_dynamic=False, layers=[1, 1, 1, 1]), fixed("twins_svt_small", embed_dims=(16, 32, 32, 32), depths=(1, 1, 1, 1), num_heads=(2, 2, 2, 2)),
     fixed("visformer_tiny", embed_dim=32, depth=1), fixed("vit_relpos_small_patch16_224", embed_dim=32, depth=1, num_heads=4), fixed("samvit_base_patch16", embed_dim=32, depth=1, num_heads=4), fixed("vitamin_small_224", size=64, is_dynamic=False),
     fixed("volo_d1_224", size=64, layers=(1, 1, 1, 1), embed_dims=(32, 32, 32, 32), num_heads=(4, 4, 4, 4)), timm_model("ese_vovnet19b_slim"), timm_model("xception41", is_dynamic=False), fixed("xcit_nano_12_p16_224", embed_dim=32, depth=1, num_heads=4),
 ]
@@ -83,13 +85,66 @@ def detector(name):
     return Architecture(f"torchvision-{name}", "torchvision", make, images(64), BATCHES, IMAGE_DIMS, recipe=name)
 
 
-def video(name):
-    return Architecture(f"torchvision-{name}", "torchvision", lambda: video_of(name), lambda n: (floats(n, 3, 4, 32, 32),), BATCHES, IMAGE_DIMS, recipe=name)
+def small(name, make, size=64, inputs=None):
+    """Of torchvision's classes, where its functions leave no number open."""
+    def made():
+        import torchvision
+        return make(torchvision.models)
+    return Architecture(f"torchvision-{name}", "torchvision", made, inputs or images(size), BATCHES, IMAGE_DIMS, recipe=inspect.getsource(make))
 
 
-def video_of(name):
-    import torchvision
-    return torchvision.models.get_model(name, weights=None, num_classes=5)
+def swin(models):
+    return models.SwinTransformer([4, 4], 16, [1, 2], [2, 4], [4, 4], num_classes=5)
+
+
+def swin_v2(models):
+    parts = models.swin_transformer
+    return models.SwinTransformer([4, 4], 16, [1, 2], [2, 4], [4, 4], num_classes=5, block=parts.SwinTransformerBlockV2, downsample_layer=parts.PatchMergingV2)
+
+
+def vit(models):
+    return models.VisionTransformer(32, 8, 1, 4, 32, 48, num_classes=5)
+
+
+def maxvit(models):
+    return models.MaxVit((64, 64), 8, 4, [8, 16], [1, 1], 4, 0.0, num_classes=5)
+
+
+def convnext(models):
+    return models.ConvNeXt([models.convnext.CNBlockConfig(8, 16, 1), models.convnext.CNBlockConfig(16, None, 1)], num_classes=5)
+
+
+def densenet(models):
+    return models.DenseNet(4, (1, 2, 2, 1), 8, num_classes=5)
+
+
+def video_resnet(models):
+    video = models.video.resnet
+    return video.VideoResNet(video.BasicBlock, [video.Conv3DSimple] * 4, [1, 1, 1, 1], video.BasicStem, 5)
+
+
+def video_resnet_of_two(models):
+    video = models.video.resnet
+    return video.VideoResNet(video.BasicBlock, [video.Conv2Plus1D] * 4, [1, 1, 1, 1], video.R2Plus1dStem, 5)
+
+
+def alexnet(models):
+    return with_small_classifier(models.alexnet(), 6)
+
+
+def vgg(models):
+    return with_small_classifier(models.vgg11(), 7)
+
+
+def with_small_classifier(model, side):
+    from torch import nn
+    channels = [layer for layer in model.features if isinstance(layer, nn.Conv2d)][-1].out_channels
+    model.classifier = nn.Sequential(nn.Dropout(), nn.Linear(channels * side * side, 16), nn.ReLU(True), nn.Linear(16, 5))
+    return model
+
+
+def clips(batch):
+    return (floats(batch, 3, 4, 32, 32),)
 
 
 def raft():
@@ -98,13 +153,13 @@ def raft():
 
 
 TORCHVISION = [
-    torchvision_model("alexnet"), torchvision_model("convnext_tiny"), torchvision_model("densenet121", is_dynamic=False), torchvision_model("efficientnet_b0"), torchvision_model("googlenet", init_weights=False, aux_logits=False),
-    torchvision_model("inception_v3", size=96, init_weights=False, aux_logits=False, is_dynamic=False), torchvision_model("maxvit_t", size=224, is_dynamic=False), torchvision_model("mnasnet0_5"), torchvision_model("mobilenet_v2"),
-    torchvision_model("mobilenet_v3_small"), torchvision_model("regnet_y_400mf"), torchvision_model("resnet18"), torchvision_model("shufflenet_v2_x0_5"), torchvision_model("squeezenet1_1", smoke=True), torchvision_model("swin_t", is_dynamic=False),
-    torchvision_model("swin_v2_t", is_dynamic=False), torchvision_model("vgg11"), torchvision_model("vit_b_32", image_size=64),
-    segmentation("deeplabv3_mobilenet_v3_large"), segmentation("fcn_resnet50"), segmentation("lraspp_mobilenet_v3_large"),
-    detector("fasterrcnn_mobilenet_v3_large_fpn"), detector("retinanet_resnet50_fpn"), detector("ssdlite320_mobilenet_v3_large"), detector("fcos_resnet50_fpn"),
-    video("r3d_18"), video("mc3_18"), video("r2plus1d_18"),
+    small("alexnet", alexnet), small("convnext", convnext), small("densenet", densenet), torchvision_model("efficientnet_b0"), torchvision_model("googlenet", init_weights=False, aux_logits=False),
+    torchvision_model("inception_v3", size=96, init_weights=False, aux_logits=False, is_dynamic=False), small("maxvit", maxvit), torchvision_model("mnasnet0_5"), torchvision_model("mobilenet_v2"),
+    torchvision_model("mobilenet_v3_small"), torchvision_model("regnet_y_400mf"), torchvision_model("resnet18"), torchvision_model("shufflenet_v2_x0_5"), torchvision_model("squeezenet1_1", smoke=True), small("swin", swin),
+    small("swin_v2", swin_v2), small("vgg11", vgg), small("vit", vit),
+    segmentation("deeplabv3_mobilenet_v3_large"), segmentation("lraspp_mobilenet_v3_large"),
+    detector("fasterrcnn_mobilenet_v3_large_fpn"), detector("ssdlite320_mobilenet_v3_large"),
+    small("r3d", video_resnet, inputs=clips), small("r2plus1d", video_resnet_of_two, inputs=clips),
     Architecture("torchvision-raft_small", "torchvision", raft, lambda n: (floats(n, 3, 128, 128), floats(n, 3, 128, 128)), (1, 2, 3)),
 ]
 
@@ -153,7 +208,7 @@ def detected(kind, **own):
 TRANSFORMERS = [
     seen("vit"), seen("deit"), seen("beit"), seen("dinov2"), seen("dinov2_with_registers"), seen("dinov3_vit"), seen("ijepa"), seen("vit_msn"), seen("siglip_vision_model"), seen("clip_vision_model"),
     seen("pixtral", is_dynamic=False), seen("hiera", size=64, image_size=[64, 64], patch_size=[7, 7], embed_dim=16, depths=[1, 1], num_heads=[2, 4], num_query_pool=1),
-    stages("convnext", hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], num_stages=4), stages("convnextv2", hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], num_stages=4), stages("cvt", num_heads=LEFT_OUT, depth=[1, 1, 1]),
+    stages("convnext", hidden_sizes=[16, 16, 16, 16], depths=[1, 1, 1, 1]), stages("convnextv2", hidden_sizes=[16, 16, 16, 16], depths=[1, 1, 1, 1]), stages("cvt", embed_dim=[8, 16, 16], num_heads=[1, 2, 2], depth=[1, 2, 3]),
     stages("efficientnet", width_coefficient=0.25, depth_coefficient=0.2, hidden_dim=320), stages("focalnet", embed_dim=8, depths=[1, 1], focal_levels=[2, 2], focal_windows=[3, 3], image_size=64),
     stages("levit", size=64, image_size=64, hidden_sizes=[16, 16, 16], depths=[1, 1, 1], num_attention_heads=[2, 2, 2], key_dim=[8, 8, 8]), stages("mobilenet_v1", depth_multiplier=0.25), stages("mobilenet_v2", depth_multiplier=0.25),
     stages("mobilevit", hidden_sizes=[16, 16, 32], neck_hidden_sizes=[8, 8, 8, 16, 16, 16, 32]), stages("mobilevitv2"), stages("poolformer", hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1]), stages("pvt_v2", hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 2, 2]),
