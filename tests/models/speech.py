@@ -1,4 +1,6 @@
 """Audio models of transformers and torchaudio, streaming ones with their states in buffers."""
+import inspect
+
 import torch
 from torch import nn
 
@@ -56,7 +58,7 @@ TRANSFORMERS = [
 
 
 def audio(name, make, inputs, sizes=(2, 3, 4), dims=None, **options):
-    return Architecture(f"torchaudio-{name}", "torchaudio", lambda: make(), inputs, sizes, dims, recipe=name, **options)
+    return Architecture(f"torchaudio-{name}", "torchaudio", lambda: Positional(make()), inputs, sizes, dims, recipe=inspect.getsource(make), **options)
 
 
 def conformer():
@@ -118,7 +120,7 @@ def wavernn():
 
 def wav2vec2():
     import torchaudio
-    return Positional(torchaudio.models.wav2vec2_model("layer_norm", [[16, 10, 5], [16, 3, 2]], False, 16, 0.0, 8, 2, 1, 4, 0.0, 32, 0.0, 0.0, True, 0.0, None))
+    return torchaudio.models.wav2vec2_model("layer_norm", [[16, 10, 5], [16, 3, 2]], False, 16, 0.0, 8, 2, 1, 4, 0.0, 32, 0.0, 0.0, True, 0.0, None)
 
 
 def predictor():
