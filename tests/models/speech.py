@@ -147,8 +147,8 @@ class StreamingPredictor(nn.Module):
 TORCHAUDIO = [
     audio("conformer", conformer, lambda n: (floats(2, n, 16), torch.tensor([n, n])), (8, 6, 11), ({1: N}, None)),
     audio("emformer", emformer, lambda n: (floats(1, 9, 16), torch.tensor([8]))), audio("emformer-streaming", StreamingEmformer, lambda n: (floats(1, 5, 16), torch.tensor([5]))),
-    audio("deepspeech", deepspeech, lambda n: (floats(1, 1, n, 8),), (6, 5, 9), ({2: N},)), audio("conv_tasnet", conv_tasnet, lambda n: (floats(n, 1, 64),), dims=({0: N},)),
+    audio("deepspeech", deepspeech, lambda n: (floats(1, 1, n, 8),), (6, 5, 9), ({2: N},), smoke=True), audio("conv_tasnet", conv_tasnet, lambda n: (floats(n, 1, 64),), dims=({0: N},)),
     audio("hdemucs", hdemucs, lambda n: (floats(1, 2, 2048),)), audio("wav2letter", wav2letter, lambda n: (floats(n, 8, 64),), dims=({0: N},)),
-    audio("wavernn", wavernn, lambda n: (floats(1, 1, (n - 2) * 4), floats(1, 1, 8, n)), (8, 8, 8)), audio("wav2vec2", wav2vec2, wave, SAMPLES, WAVE_DIMS), audio("rnnt-predictor", StreamingPredictor, lambda n: (numbers(1, 1, high=19), torch.tensor([1])), smoke=True),
+    audio("wavernn", wavernn, lambda n: (floats(1, 1, (n - 2) * 4), floats(1, 1, 8, n)), (8, 8, 8)), audio("wav2vec2", wav2vec2, wave, SAMPLES, WAVE_DIMS), audio("rnnt-predictor", StreamingPredictor, lambda n: (numbers(1, 1, high=19), torch.tensor([1]))),
 ]
 ARCHITECTURES = TRANSFORMERS + TORCHAUDIO
