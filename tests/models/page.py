@@ -13,7 +13,7 @@ weights and is exported static and, where PyTorch can, with an open size, in thr
 `run_decompositions({})`, and after `run_decompositions()`. *Equal* is a program whose three calls give what eager PyTorch gives,
 in place, copied and from an engine file. What PyTorch does not export, or exports so that its own module gives other values, is
 *not counted*. *Strict* says what `insitu compile --strict` says of the static program as exported: nothing of a state is copied (in
-place), or what is. Nodes and milliseconds of processor time are those of the largest program, compiled on one core."""
+place), or what is. A dash is what there is none of, or what was not run; a run may leave out open sizes and decomposed forms. Nodes and milliseconds of processor time are those of the largest program, compiled on one core."""
 
 
 def count(rows):
@@ -86,8 +86,8 @@ def models_of(rows):
     return ", ".join(f"{name} ({', '.join(found)})" if len(found) < 3 else name for name, found in forms.items())
 
 
-def text(rows):
-    lines = [HEAD, "", totals(rows) + ".", ""]
+def text(rows, listed):
+    lines = [HEAD, "", f"Of the list's {listed} architectures these have been run: {totals(rows)}.", ""]
     for verdict in ("wrong", "refused"):
         lines += [f"## {verdict.capitalize()}, by reason", ""]
         lines += [f"- `{reason}`: {models_of(found)}" for reason, found in by_reason(rows, verdict)] or ["None."]
@@ -96,8 +96,9 @@ def text(rows):
     return "\n".join(lines) + "\n"
 
 
-def update(rows):
-    PAGE.write_text(text(rows))
+def update(rows, listed):
+    """listed: how many architectures there are, whether they were run or not."""
+    PAGE.write_text(text(rows, listed))
 
 
 def write_results(path, rows, seconds, skipped=None):

@@ -115,13 +115,15 @@ def run(options):
     torch.set_num_threads(1)
     FOLDER.mkdir(parents=True, exist_ok=True)
     begin = time.time()
-    warm_up()
-    rows = run_all(architectures(options), options)
+    chosen = architectures(options)
+    if chosen:
+        warm_up()
+    rows = run_all(chosen, options)
     print(f"{page.totals(rows)}; {time.time() - begin:.0f} s")
     if options.results:
         page.write_results(options.results, rows, time.time() - begin)
     if options.update:
         kept = kept_rows()
-        page.update([row for item in sorted(ALL, key=lambda item: (item.library, item.name)) for row in kept.get(item.name, ())])
+        page.update([row for item in sorted(ALL, key=lambda item: (item.library, item.name)) for row in kept.get(item.name, ())], len(ALL))
     faults = ("wrong", "refused") if options.smoke else ("wrong",)
     return int(any(row["verdict"] in faults for row in rows))

@@ -45,7 +45,7 @@ TIMM = [
     fixed("swinv2_tiny_window8_256", size=64, embed_dim=16, depths=(1, 2), num_heads=(2, 4)), fixed("swinv2_cr_tiny_224", size=64, embed_dim=16, depths=(1, 2), num_heads=(2, 4)), timm_model("tiny_vit_5m_224", size=224, is_dynamic=False, depths=(1, 1, 1, 1)),
     fixed("tnt_s_patch16_224", embed_dim=32, depth=1, num_heads_outer=4), timm_model("tresnet_m", is_dynamic=False, layers=[1, 1, 1, 1]), fixed("twins_svt_small", embed_dims=(16, 32, 32, 32), depths=(1, 1, 1, 1), num_heads=(2, 2, 2, 2)),
     fixed("visformer_tiny", embed_dim=32, depth=1), fixed("vit_relpos_small_patch16_224", embed_dim=32, depth=1, num_heads=4), fixed("samvit_base_patch16", embed_dim=32, depth=1, num_heads=4), fixed("vitamin_small_224", size=64, is_dynamic=False),
-    fixed("volo_d1_224", size=64, layers=(1, 1, 1, 1), embed_dims=(32, 32, 32, 32), num_heads=(4, 4, 4, 4)), timm_model("ese_vovnet19b_slim"), timm_model("xception41", is_dynamic=False), fixed("xcit_nano_12_p16_224", embed_dim=32, depth=1, num_heads=4),
+    fixed("volo_d1_224", size=64, is_dynamic=False), timm_model("ese_vovnet19b_slim"), timm_model("xception41", is_dynamic=False), fixed("xcit_nano_12_p16_224", embed_dim=32, depth=1, num_heads=4),
 ]
 
 
