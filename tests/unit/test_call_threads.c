@@ -306,7 +306,7 @@ static void *call_once(void *argument) { return (void *)(intptr_t)wrong_elements
 
 /* The contexts of the parent, one made here, one called by another thread, and in a child of the child. */
 static int call_in_child(caller_t *called, int depth) {
-    alarm(60);
+    alarm(200); /* a hang fails the test */
     for (int i = 0; i < CHANGES - 2; i++) {
         changes[i](true);
         if (wrong_elements(called)) return 1;
