@@ -1,6 +1,6 @@
 /* What the files that look for conflicts share: writes, and sets of roots. */
-#ifndef PLAN_CONTENT_H
-#define PLAN_CONTENT_H
+#ifndef REACHING_WRITES_H
+#define REACHING_WRITES_H
 
 #include "planner/planner_int.h"
 
