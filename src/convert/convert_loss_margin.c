@@ -1,16 +1,22 @@
 /* Losses with a margin: what is below 0 after it costs nothing. */
 #include "convert/convert_int.h"
 
+/* Integers become f32 where the margin, a float, is added. */
+static insitu_status emit_marginal(converter_t *c, tensor_id_t *x, dtype_t *type) {
+    if (dtype_is_integral(*type)) *type = DTYPE_F32;
+    return emit_float(c, *x, x);
+}
+
 static insitu_status emit_cost(converter_t *c, tensor_id_t x, tensor_id_t *out) {
     sym_t zero = sym_int(c->pool, 0);
     return emit_clamp(c, x, &zero, NULL, out);
 }
 
 /* 0 where the comparison of the target with the label holds, else x */
-static insitu_status emit_free_where(converter_t *c, op_kind_t comparison, tensor_id_t target, double label,
+static insitu_status emit_free_where(converter_t *c, op_kind_t comparison, tensor_id_t target, int64_t label,
                                      tensor_id_t x, tensor_id_t *out) {
     tensor_id_t is_free;
-    TRY(emit_scalar_float(c, comparison, target, label, false, &is_free));
+    TRY(emit_scalar(c, comparison, target, sym_int(c->pool, label), false, &is_free));
     return emit_number_where(c, is_free, sym_float(c->pool, 0), x, out);
 }
 
@@ -22,6 +28,7 @@ insitu_status convert_hinge_embedding_loss(converter_t *c) {
     sym_t margin;
     TRY(take_loss_operands(c, names, 2, both, &type));
     TRY(take_real(c, "margin", 1, &margin));
+    TRY(emit_marginal(c, &both[0], &type));
     TRY(emit_scalar(c, OP_SUB, both[0], margin, true, &cost));
     TRY(emit_cost(c, cost, &cost));
     TRY(emit_free_where(c, OP_EQ, both[1], 1, cost, &cost));
@@ -41,6 +48,7 @@ insitu_status convert_margin_ranking_loss(converter_t *c) {
     TRY(emit_binary(c, OP_SUB, all[0], all[1], &cost));
     TRY(emit_unary(c, OP_NEG, all[2], &all[2]));
     TRY(emit_binary(c, OP_MUL, all[2], cost, &cost));
+    TRY(emit_marginal(c, &cost, &type));
     TRY(emit_scalar(c, OP_ADD, cost, margin, false, &cost));
     TRY(emit_cost(c, cost, &cost));
     return finish_loss(c, cost, type);
@@ -74,6 +82,7 @@ insitu_status convert_cosine_embedding_loss(converter_t *c) {
     TRY(take_real(c, "margin", 0, &margin));
     if (rank_of(c, both[0]) == 0 || rank_of(c, both[1]) == 0)
         return convert_fail(c, INSITU_FORMAT, "a tensor without dimensions");
+    for (uint32_t i = 0; i < 2; i++) TRY(emit_marginal(c, &both[i], &type));
     TRY(emit_cosine(c, both[0], both[1], &cosine));
     TRY(emit_scalar_float(c, OP_SUB, cosine, 1, true, &near));
     TRY(emit_scalar(c, OP_SUB, cosine, margin, false, &far));

@@ -39,7 +39,6 @@ insitu_status convert_trapezoid(converter_t *c) {
     uint32_t rank = rank_of(c, both[0].tensor);
     TRY(take_dim(c, "dim", -1, rank, &dim));
     if (rank == 0) return convert_fail(c, INSITU_FORMAT, "a tensor without dimensions");
-    if (!dtype_is_float(type)) return convert_unsupported(c, "dtype %s", dtype_name(type));
     TRY(emit_cast(c, both[0].tensor, wide_dtype(type), &sums));
     TRY(emit_neighbours(c, OP_ADD, sums, dim, &sums));
     if (has_x) {
@@ -47,8 +46,10 @@ insitu_status convert_trapezoid(converter_t *c) {
         TRY(emit_binary(c, OP_MUL, sums, distances, &sums));
     } else {
         TRY(take_real(c, "dx", 1, &dx));
+        TRY(emit_float(c, sums, &sums)); /* dx is a float */
         TRY(emit_scalar(c, OP_MUL, sums, dx, false, &sums));
     }
+    if (dtype_is_integral(dtype_of(c, sums))) TRY(emit_cast(c, sums, DTYPE_I64, &sums));
     if (c->param) {
         layer_draft_t scan = draft_of(LAYER_SCAN);
         draft_int(c->pool, &scan, ATTR_DIM, dim);
@@ -57,6 +58,7 @@ insitu_status convert_trapezoid(converter_t *c) {
     } else {
         TRY(emit_reduce(c, OP_SUM, sums, 1u << dim, false, &sums));
     }
+    TRY(emit_float(c, sums, &sums));
     TRY(emit_scalar_float(c, OP_DIV, sums, 2, false, &sums));
-    return finish_wide(c, sums, type);
+    return finish_wide(c, sums, dtype_is_integral(type) ? DTYPE_F32 : type);
 }
