@@ -139,18 +139,22 @@ insitu_status convert_prelu(converter_t *c) {
     return INSITU_OK;
 }
 
-/* min(0, x) - log1p(exp(-|x|)) */
-insitu_status convert_log_sigmoid(converter_t *c) {
-    tensor_id_t x, low, tail, result;
-    TRY(take_tensor(c, "self", &x));
-    dtype_t type = dtype_of(c, x);
-    TRY(emit_wide(c, x, &x));
+insitu_status emit_log_sigmoid(converter_t *c, tensor_id_t x, tensor_id_t *out) {
+    tensor_id_t low, tail;
     TRY(emit_scalar_float(c, OP_MINIMUM, x, 0, false, &low));
     TRY(emit_unary(c, OP_ABS, x, &tail));
     TRY(emit_unary(c, OP_NEG, tail, &tail));
     TRY(emit_unary(c, OP_EXP, tail, &tail));
     TRY(emit_unary(c, OP_LOG1P, tail, &tail));
-    TRY(emit_binary(c, OP_SUB, low, tail, &result));
+    return emit_binary(c, OP_SUB, low, tail, out);
+}
+
+insitu_status convert_log_sigmoid(converter_t *c) {
+    tensor_id_t x, result;
+    TRY(take_tensor(c, "self", &x));
+    dtype_t type = dtype_of(c, x);
+    TRY(emit_wide(c, x, &x));
+    TRY(emit_log_sigmoid(c, x, &result));
     return finish_wide(c, result, type);
 }
 

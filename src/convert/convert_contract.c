@@ -1,4 +1,4 @@
-/* Products that are one matmul of tensors laid out anew: addbmm, addr, tensordot, inner. */
+/* Products that are one matmul of tensors laid out anew: addbmm, addr, tensordot, inner, bilinear. */
 #include "convert/convert_int.h"
 
 /* addbmm: the products of a batch, summed: one product of the batch's matrices laid side by side. */
@@ -91,4 +91,35 @@ insitu_status convert_inner(converter_t *c) {
     TRY(emit_binary(c, OP_MUL, a, b, &result));
     set_only_result(c, result);
     return INSITU_OK;
+}
+
+/* The sum of input1[i] weight[o, i, j] input2[j], and bias[o] */
+insitu_status convert_bilinear(converter_t *c) {
+    static const char *const names[3] = {"input1", "input2", "weight"};
+    tensor_id_t all[3], bias, result;
+    for (uint32_t i = 0; i < 3; i++) TRY(take_tensor(c, names[i], &all[i]));
+    TRY(take_optional_tensor(c, "bias", &bias));
+    dtype_t type = dtype_of(c, all[0]);
+    if (rank_of(c, all[0]) == 0 || rank_of(c, all[1]) == 0 || rank_of(c, all[2]) != 3)
+        return convert_fail(c, INSITU_FORMAT, "a weight of rank %u", rank_of(c, all[2]));
+    for (uint32_t i = 0; i < 3; i++) TRY(emit_wide(c, all[i], &all[i]));
+    sym_t results = size_of(c, all[2], 0), rows = size_of(c, all[2], 1), columns = size_of(c, all[2], 2);
+    shape_t matrix = {.rank = 2, .sizes = {rows, sym_mul(c->pool, results, columns)}};
+    shape_t shape = tensor_of(c, all[0])->shape;
+    uint32_t last = shape.rank - 1;
+    TRY(emit_swap(c, all[2], 0, 1, &all[2]));
+    TRY(emit_reshape(c, all[2], &matrix, &all[2]));
+    TRY(emit_unsqueeze(c, all[0], last, &all[0]));
+    TRY(emit_matmul(c, all[0], all[2], NO_TENSOR, &result));
+    shape.sizes[last] = results;
+    shape.sizes[shape.rank++] = columns;
+    TRY(emit_reshape(c, result, &shape, &result));
+    TRY(emit_unsqueeze(c, all[1], last, &all[1]));
+    TRY(emit_binary(c, OP_MUL, result, all[1], &result));
+    TRY(emit_reduce(c, OP_SUM, result, 1u << (last + 1), false, &result));
+    if (bias.index != NONE) {
+        TRY(emit_wide(c, bias, &bias));
+        TRY(emit_binary(c, OP_ADD, result, bias, &result));
+    }
+    return finish_wide(c, result, type);
 }

@@ -1,4 +1,4 @@
-/* Lengths and distances: hypot, cosine_similarity, pairwise_distance, renorm, cdist. */
+/* Lengths and distances: hypot, cosine_similarity, pairwise_distance, dist, renorm, cdist. */
 #include "convert/convert_int.h"
 
 #include <math.h>
@@ -99,7 +99,15 @@ insitu_status emit_norm_of(converter_t *c, tensor_id_t x, double order, uint32_t
     return emit_scalar_float(c, OP_POW, *out, 1 / order, false, out);
 }
 
-/* The norm of x1 - x2 + eps over the last dimension */
+insitu_status emit_row_distance(converter_t *c, tensor_id_t a, tensor_id_t b, double order, sym_t eps, bool keepdim,
+                                tensor_id_t *out) {
+    TRY(emit_binary(c, OP_SUB, a, b, out));
+    TRY(emit_scalar(c, OP_ADD, *out, eps, false, out));
+    if (rank_of(c, *out) == 0) return convert_unsupported(c, "tensors without dimensions");
+    TRY(emit_wide(c, *out, out));
+    return emit_norm_of(c, *out, order, 1u << (rank_of(c, *out) - 1), keepdim, out);
+}
+
 insitu_status convert_pairwise_distance(converter_t *c) {
     operand_t both[2];
     tensor_id_t result;
@@ -113,11 +121,25 @@ insitu_status convert_pairwise_distance(converter_t *c) {
     TRY(take_real(c, "eps", 1e-6, &eps));
     TRY(take_flag(c, "keepdim", false, &keepdim));
     TRY(promote(c, both, 2, &type));
+    for (uint32_t i = 0; i < 2; i++) TRY(emit_cast(c, both[i].tensor, type, &both[i].tensor));
+    TRY(emit_row_distance(c, both[0].tensor, both[1].tensor, order, eps, keepdim, &result));
+    return finish_wide(c, result, type);
+}
+
+/* dist: the norm of self - other over all elements */
+insitu_status convert_dist(converter_t *c) {
+    operand_t both[2];
+    tensor_id_t result;
+    dtype_t type;
+    double order;
+    TRY(take_operand(c, "self", &both[0]));
+    TRY(take_operand(c, "other", &both[1]));
+    TRY(take_float(c, "p", 2, &order));
+    TRY(promote(c, both, 2, &type));
+    if (!dtype_is_float(type)) return convert_unsupported(c, "dtype %s", dtype_name(type));
     TRY(emit_operation(c, OP_SUB, both[0], both[1], type, &result));
-    TRY(emit_scalar(c, OP_ADD, result, eps, false, &result));
-    if (rank_of(c, result) == 0) return convert_unsupported(c, "tensors without dimensions");
     TRY(emit_wide(c, result, &result));
-    TRY(emit_norm_of(c, result, order, 1u << (rank_of(c, result) - 1), keepdim, &result));
+    TRY(emit_norm_of(c, result, order, (1u << rank_of(c, result)) - 1, false, &result));
     return finish_wide(c, result, type);
 }
 

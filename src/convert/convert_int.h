@@ -220,6 +220,18 @@ MUST_CHECK insitu_status emit_wide(converter_t *c, tensor_id_t x, tensor_id_t *o
 /* The only result, cast back. */
 MUST_CHECK insitu_status finish_wide(converter_t *c, tensor_id_t result, dtype_t type);
 
+enum { REDUCTION_NONE, REDUCTION_MEAN, REDUCTION_SUM }; /* of a loss */
+/* Losses (convert_loss.c): the operands in their common dtype, wide; the only result, by the node's reduction, cast back. */
+MUST_CHECK insitu_status take_loss_operands(converter_t *c, const char *const *names, uint32_t count, tensor_id_t *out,
+                                            dtype_t *out_type);
+MUST_CHECK insitu_status finish_loss(converter_t *c, tensor_id_t values, dtype_t type);
+/* a log(b) (convert_log.c); min(0, x) - log1p(exp(-|x|)) (convert_activation.c); both of wide floats */
+MUST_CHECK insitu_status emit_xlogy(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out);
+MUST_CHECK insitu_status emit_log_sigmoid(converter_t *c, tensor_id_t x, tensor_id_t *out);
+/* The norm of a - b + eps over the last dimension (convert_distance.c) */
+MUST_CHECK insitu_status emit_row_distance(converter_t *c, tensor_id_t a, tensor_id_t b, double order, sym_t eps,
+                                           bool keepdim, tensor_id_t *out);
+
 /* The only result, beta self + alpha product (convert_matmul.c). */
 MUST_CHECK insitu_status finish_scaled_sum(converter_t *c, tensor_id_t product);
 

@@ -39,17 +39,22 @@ static insitu_status take_two_floats(converter_t *c, tensor_id_t *out_a, tensor_
     return emit_wide(c, *out_b, out_b);
 }
 
-/* a log(b), 0 where a is 0 and b is not NaN */
-insitu_status convert_xlogy(converter_t *c) {
-    tensor_id_t a, b, zero, defined, result;
-    dtype_t type;
-    TRY(take_two_floats(c, &a, &b, &type));
-    TRY(emit_unary(c, OP_LOG, b, &result));
-    TRY(emit_binary(c, OP_MUL, a, result, &result));
+/* 0 where a is 0 and b is not NaN */
+insitu_status emit_xlogy(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out) {
+    tensor_id_t zero, defined;
     TRY(emit_scalar_float(c, OP_EQ, a, 0, false, &zero));
     TRY(emit_binary(c, OP_EQ, b, b, &defined));
     TRY(emit_binary(c, OP_LOGICAL_AND, zero, defined, &zero));
-    TRY(emit_number_where(c, zero, sym_float(c->pool, 0), result, &result));
+    TRY(emit_unary(c, OP_LOG, b, out));
+    TRY(emit_binary(c, OP_MUL, a, *out, out));
+    return emit_number_where(c, zero, sym_float(c->pool, 0), *out, out);
+}
+
+insitu_status convert_xlogy(converter_t *c) {
+    tensor_id_t a, b, result;
+    dtype_t type;
+    TRY(take_two_floats(c, &a, &b, &type));
+    TRY(emit_xlogy(c, a, b, &result));
     return finish_wide(c, result, type);
 }
 

@@ -1,6 +1,8 @@
 /* Softmax and normalisation. */
 #include "convert/convert_int.h"
 
+#include <math.h>
+
 /* softmax.int, _softmax, log_softmax.int, _log_softmax; param: the logarithm */
 insitu_status convert_softmax(converter_t *c) {
     tensor_id_t x, lifted, result;
@@ -18,6 +20,29 @@ insitu_status convert_softmax(converter_t *c) {
     draft_flag(c->pool, &softmax, ATTR_LOG, c->param != 0);
     TRY(emit_on(c, &softmax, lifted, &result));
     if (rank_of(c, x) == 0) TRY(emit_squeeze(c, result, 0, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* _safe_softmax: 0 where all elements of a row are -infinity */
+insitu_status convert_safe_softmax(converter_t *c) {
+    tensor_id_t x, empty, result;
+    uint32_t dim;
+    dtype_t type;
+    TRY(take_tensor(c, "self", &x));
+    TRY(take_dim(c, "dim", -1, rank_of(c, x), &dim));
+    TRY(take_dtype(c, "dtype", dtype_of(c, x), &type));
+    shape_t shape = tensor_of(c, x)->shape;
+    TRY(emit_at_least_1d(c, x, &x));
+    TRY(emit_scalar_float(c, OP_EQ, x, -(double)INFINITY, false, &empty));
+    TRY(emit_reduce(c, OP_ALL, empty, 1u << dim, true, &empty));
+    TRY(emit_cast(c, x, type, &x));
+    layer_draft_t softmax = draft_of(LAYER_SOFTMAX);
+    draft_int(c->pool, &softmax, ATTR_DIM, dim);
+    draft_flag(c->pool, &softmax, ATTR_LOG, false);
+    TRY(emit_on(c, &softmax, x, &result));
+    TRY(emit_number_where(c, empty, sym_int(c->pool, 0), result, &result));
+    TRY(emit_reshape(c, result, &shape, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }

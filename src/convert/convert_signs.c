@@ -1,4 +1,4 @@
-/* Signs, infinities and NaN: signbit, copysign, isposinf, nan_to_num, heaviside. */
+/* Signs, infinities and NaN: signbit, copysign, isposinf, nan_to_num, heaviside, angle. */
 #include "convert/convert_int.h"
 
 #include <float.h>
@@ -105,6 +105,20 @@ insitu_status convert_heaviside(converter_t *c) {
     TRY(emit_scalar(c, OP_EQ, x, none, false, &zero));
     TRY(emit_cast(c, above, type, &above));
     TRY(emit_where(c, zero, values, above, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* Of real numbers: pi below zero, else 0; of NaN NaN */
+insitu_status convert_angle(converter_t *c) {
+    tensor_id_t x, place, zero, result;
+    TRY(take_tensor(c, "self", &x));
+    TRY(emit_float(c, x, &x));
+    TRY(emit_scalar_float(c, OP_LT, x, 0, false, &place));
+    TRY(emit_number(c, dtype_of(c, x), &tensor_of(c, x)->shape, sym_int(c->pool, 0), &zero));
+    TRY(emit_number_where(c, place, sym_float(c->pool, 3.14159265358979323846), zero, &result));
+    TRY(emit_unary(c, OP_ISNAN, x, &place));
+    TRY(emit_where(c, place, x, result, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }

@@ -61,6 +61,20 @@ insitu_status convert_flip(converter_t *c) {
     return INSITU_OK;
 }
 
+/* flipud (param 0), fliplr (param 1): of that dimension */
+insitu_status convert_flip_dim(converter_t *c) {
+    tensor_id_t x;
+    sym_t dim = sym_int(c->pool, c->param);
+    TRY(take_tensor(c, "self", &x));
+    if (rank_of(c, x) <= (uint32_t)c->param)
+        return convert_fail(c, INSITU_FORMAT, "a tensor of rank %u", rank_of(c, x));
+    layer_draft_t flip = draft_of(LAYER_FLIP);
+    draft_list(&flip, ATTR_DIMS, &dim, 1);
+    TRY(emit_on(c, &flip, x, &x));
+    set_only_result(c, x);
+    return INSITU_OK;
+}
+
 /* k quarter turns from the first of dims towards the second */
 insitu_status convert_rot90(converter_t *c) {
     tensor_id_t x;
