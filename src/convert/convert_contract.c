@@ -109,8 +109,11 @@ insitu_status convert_bilinear(converter_t *c) {
     uint32_t last = shape.rank - 1;
     TRY(emit_swap(c, all[2], 0, 1, &all[2]));
     TRY(emit_reshape(c, all[2], &matrix, &all[2]));
-    TRY(emit_unsqueeze(c, all[0], last, &all[0]));
+    shape.sizes[last] = sym_int(c->pool, 1);
+    shape_t flat = {.rank = 2, .sizes = {shape_numel(c->pool, &shape), rows}};
+    TRY(emit_reshape(c, all[0], &flat, &all[0]));
     TRY(emit_matmul(c, all[0], all[2], NO_TENSOR, &result));
+    if (last + 2 > MAX_RANK) return convert_unsupported(c, "rank over %d", MAX_RANK);
     shape.sizes[last] = results;
     shape.sizes[shape.rank++] = columns;
     TRY(emit_reshape(c, result, &shape, &result));

@@ -102,6 +102,7 @@ insitu_status emit_norm_of(converter_t *c, tensor_id_t x, double order, uint32_t
 insitu_status emit_row_distance(converter_t *c, tensor_id_t a, tensor_id_t b, double order, sym_t eps, bool keepdim,
                                 tensor_id_t *out) {
     TRY(emit_binary(c, OP_SUB, a, b, out));
+    TRY(emit_float(c, *out, out));
     TRY(emit_scalar(c, OP_ADD, *out, eps, false, out));
     if (rank_of(c, *out) == 0) return convert_unsupported(c, "tensors without dimensions");
     TRY(emit_wide(c, *out, out));
@@ -123,7 +124,7 @@ insitu_status convert_pairwise_distance(converter_t *c) {
     TRY(promote(c, both, 2, &type));
     for (uint32_t i = 0; i < 2; i++) TRY(emit_cast(c, both[i].tensor, type, &both[i].tensor));
     TRY(emit_row_distance(c, both[0].tensor, both[1].tensor, order, eps, keepdim, &result));
-    return finish_wide(c, result, type);
+    return finish_wide(c, result, dtype_is_integral(type) ? DTYPE_F32 : type);
 }
 
 /* dist: the norm of self - other over all elements */

@@ -196,6 +196,8 @@ insitu_status convert_poisson_nll_loss(converter_t *c) {
     TRY(take_flag(c, "log_input", true, &logarithm));
     TRY(take_flag(c, "full", false, &full));
     TRY(take_real(c, "eps", 1e-8, &eps));
+    for (uint32_t i = 0; i < 2; i++) TRY(emit_float(c, both[i], &both[i]));
+    if (dtype_is_integral(type)) type = DTYPE_F32;
     values = product = both[0];
     if (logarithm) {
         TRY(emit_unary(c, OP_EXP, values, &values));

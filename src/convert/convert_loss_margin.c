@@ -112,6 +112,7 @@ insitu_status convert_triplet_margin_loss(converter_t *c) {
         TRY(emit_row_distance(c, all[1], all[2], order, eps, false, &other));
         TRY(emit_binary(c, OP_MINIMUM, far, other, &far));
     }
+    TRY(emit_marginal(c, &near, &type));
     TRY(emit_scalar(c, OP_ADD, near, margin, false, &near));
     TRY(emit_binary(c, OP_SUB, near, far, &near));
     TRY(emit_cost(c, near, &near));
