@@ -114,6 +114,8 @@ insitu_status convert_pairwise_distance(converter_t *c) {
     TRY(take_flag(c, "keepdim", false, &keepdim));
     TRY(promote(c, both, 2, &type));
     TRY(emit_operation(c, OP_SUB, both[0], both[1], type, &result));
+    TRY(emit_float(c, result, &result));
+    type = dtype_of(c, result);
     TRY(emit_scalar(c, OP_ADD, result, eps, false, &result));
     if (rank_of(c, result) == 0) return convert_unsupported(c, "tensors without dimensions");
     TRY(emit_wide(c, result, &result));
