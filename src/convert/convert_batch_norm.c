@@ -41,37 +41,74 @@ static insitu_status emit_blend(converter_t *c, tensor_id_t running, tensor_id_t
     return emit_cast(c, *out, type, out);
 }
 
-/* Results: normalised, batch mean, 1 / sqrt(batch variance + eps), new running mean, new running variance (the last two
- * where the operator has running statistics). */
+/* A statistic of the batch in the dtype that the program has for it, which differs from form to form. */
+static insitu_status set_statistic(converter_t *c, uint32_t index, tensor_id_t tensor) {
+    if (index >= c->node->result_count) return INSITU_OK;
+    TRY(emit_cast(c, tensor, graph_value_of(c->graph, c->node->results[index])->type.dtype, &tensor));
+    set_result(c, index, tensor);
+    return INSITU_OK;
+}
+
+insitu_status set_empty_results(converter_t *c, uint32_t first, uint32_t end) {
+    shape_t none = {.rank = 1, .sizes = {sym_int(c->pool, 0)}};
+    for (uint32_t i = first; i < end && i < c->node->result_count; i++) {
+        tensor_id_t empty;
+        dtype_t type = graph_value_of(c->graph, c->node->results[i])->type.dtype;
+        TRY(emit_fill(c, type, &none, sym_int(c->pool, 0), &empty));
+        set_result(c, i, empty);
+    }
+    return INSITU_OK;
+}
+
+/* By the running statistics, which stay what they are: the last two results. */
+static insitu_status normalise_by_running(converter_t *c, tensor_id_t x, tensor_id_t mean, tensor_id_t variance,
+                                          sym_t eps) {
+    tensor_id_t result;
+    TRY(emit_batch_norm(c, x, mean, variance, eps, &result));
+    TRY(finish_wide(c, result, dtype_of(c, x)));
+    TRY(set_empty_results(c, 1, 3));
+    set_result(c, 3, mean);
+    set_result(c, 4, variance);
+    return INSITU_OK;
+}
+
+/* By the batch's: normalised, its mean, 1 / sqrt(its variance + eps). */
+static insitu_status normalise_by_batch(converter_t *c, tensor_id_t x, const batch_t *batch, sym_t eps) {
+    tensor_id_t result;
+    TRY(emit_batch_norm(c, x, batch->mean, batch->variance, eps, &result));
+    TRY(finish_wide(c, result, dtype_of(c, x)));
+    TRY(set_statistic(c, 1, batch->mean));
+    TRY(emit_scalar(c, OP_ADD, batch->variance, eps, false, &result));
+    TRY(emit_unary(c, OP_RSQRT, result, &result));
+    return set_statistic(c, 2, result);
+}
+
+/* Where the operator has running statistics, the last two of its five results are the new ones. */
 insitu_status convert_batch_norm_training(converter_t *c) {
-    tensor_id_t x, running_mean = NO_TENSOR, running_variance = NO_TENSOR, result;
+    tensor_id_t x, mean, variance;
     sym_t eps, momentum;
     batch_t batch;
+    bool training;
+    uint32_t count = c->node->result_count;
     TRY(take_tensor(c, "input", &x));
     TRY(take_real(c, "momentum", 0.1, &momentum));
     TRY(take_real(c, "eps", 1e-5, &eps));
-    if (c->node->result_count == 5) {
-        bool training;
-        TRY(take_flag(c, "training", false, &training));
-        TRY(take_optional_tensor(c, "running_mean", &running_mean));
-        TRY(take_optional_tensor(c, "running_var", &running_variance));
-        if (!training) return convert_unsupported(c, "with the running statistics");
-        if (running_mean.index == NONE || running_variance.index == NONE)
-            return convert_unsupported(c, "without running statistics");
-    }
+    TRY(take_flag(c, "training", true, &training));
     if (rank_of(c, x) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
+    if (count > 3) {
+        TRY(take_optional_tensor(c, "running_mean", &mean));
+        TRY(take_optional_tensor(c, "running_var", &variance));
+        if (mean.index == NONE || variance.index == NONE) return convert_unsupported(c, "without running statistics");
+        if (!training) return normalise_by_running(c, x, mean, variance, eps);
+    } else if (!training) {
+        return convert_unsupported(c, "without statistics");
+    }
     TRY(emit_batch(c, x, &batch));
-    TRY(emit_batch_norm(c, x, batch.mean, batch.variance, eps, &result));
-    TRY(emit_cast(c, result, dtype_of(c, x), &result));
-    set_result(c, 0, result);
-    set_result(c, 1, batch.mean);
-    TRY(emit_scalar(c, OP_ADD, batch.variance, eps, false, &result));
-    TRY(emit_unary(c, OP_RSQRT, result, &result));
-    set_result(c, 2, result);
-    if (running_mean.index == NONE) return INSITU_OK;
-    TRY(emit_blend(c, running_mean, batch.mean, momentum, &result));
-    set_result(c, 3, result);
-    TRY(emit_blend(c, running_variance, batch.unbiased, momentum, &result));
-    set_result(c, 4, result);
+    TRY(normalise_by_batch(c, x, &batch, eps));
+    if (count <= 3) return INSITU_OK;
+    TRY(emit_blend(c, mean, batch.mean, momentum, &mean));
+    set_result(c, 3, mean);
+    TRY(emit_blend(c, variance, batch.unbiased, momentum, &variance));
+    set_result(c, 4, variance);
     return INSITU_OK;
 }

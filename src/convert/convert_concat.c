@@ -123,34 +123,52 @@ static insitu_status take_padding(converter_t *c, uint32_t rank, sym_t *before, 
     return INSITU_OK;
 }
 
-/* A negative amount cuts: max(0, p) are added, after max(0, p) - p were cut, which is decided in the call where the sign is
- * not known. Either way the size grows by p. */
+static insitu_status emit_pad(converter_t *c, op_kind_t op, tensor_id_t x, const sym_t *before, const sym_t *after,
+                              tensor_id_t *out) {
+    uint32_t rank = rank_of(c, x);
+    sym_t value, zero = sym_int(c->pool, 0), added[2][MAX_RANK];
+    bool pads = false;
+    TRY(take_sym_or(c, "value", zero, &value));
+    for (uint32_t dim = 0; dim < rank; dim++) {
+        added[0][dim] = sym_max(c->pool, before[dim], zero);
+        added[1][dim] = sym_max(c->pool, after[dim], zero);
+        pads = pads || !sym_same(added[0][dim], zero) || !sym_same(added[1][dim], zero);
+    }
+    *out = x;
+    if (!pads) return INSITU_OK;
+    layer_draft_t layer = draft_of(LAYER_PAD);
+    draft_list(&layer, ATTR_BEFORE, added[0], rank);
+    draft_list(&layer, ATTR_AFTER, added[1], rank);
+    draft_op(&layer, op);
+    if (op == OP_CONSTANT_PAD) draft_sym(&layer, ATTR_VALUE, value);
+    return emit_on(c, &layer, x, out);
+}
+
+/* x without what negative amounts cut */
+static insitu_status emit_cut(converter_t *c, tensor_id_t x, const sym_t *before, const sym_t *after,
+                              tensor_id_t *out) {
+    sym_t zero = sym_int(c->pool, 0);
+    *out = x;
+    for (uint32_t dim = 0; dim < rank_of(c, x); dim++) {
+        sym_t start = sym_sub(c->pool, sym_max(c->pool, before[dim], zero), before[dim]);
+        sym_t cut = sym_sub(c->pool, sym_max(c->pool, after[dim], zero), after[dim]);
+        if (sym_same(start, zero) && sym_same(cut, zero)) continue;
+        TRY(emit_slice(c, *out, dim, start, sym_sub(c->pool, size_of(c, x, dim), cut), 1, out));
+    }
+    return INSITU_OK;
+}
+
+/* A positive amount p adds max(0, p), a negative one cuts max(0, p) - p, which is decided in the call where the sign is
+ * not known. Edges and mirror images are those of the whole tensor, and cut then; what else is padded was cut before. */
 static insitu_status finish_pad(converter_t *c, op_kind_t op) {
     tensor_id_t x;
-    sym_t before[MAX_RANK], after[MAX_RANK], value, zero = sym_int(c->pool, 0);
+    sym_t before[MAX_RANK], after[MAX_RANK];
+    bool is_whole = op == OP_REPLICATE_PAD || op == OP_REFLECT_PAD;
     TRY(take_tensor(c, "self", &x));
-    TRY(take_sym_or(c, "value", zero, &value));
-    uint32_t rank = rank_of(c, x);
-    TRY(take_padding(c, rank, before, after));
-    bool pads = false;
-    for (uint32_t dim = 0; dim < rank; dim++) {
-        sym_t added[2] = {sym_max(c->pool, before[dim], zero), sym_max(c->pool, after[dim], zero)};
-        sym_t start = sym_sub(c->pool, added[0], before[dim]), cut = sym_sub(c->pool, added[1], after[dim]);
-        sym_t size = size_of(c, x, dim);
-        if (!sym_same(start, zero) || !sym_same(cut, zero))
-            TRY(emit_slice(c, x, dim, start, sym_sub(c->pool, size, cut), 1, &x));
-        before[dim] = added[0];
-        after[dim] = added[1];
-        pads = pads || !sym_same(added[0], zero) || !sym_same(added[1], zero);
-    }
-    if (pads) {
-        layer_draft_t layer = draft_of(LAYER_PAD);
-        draft_list(&layer, ATTR_BEFORE, before, rank);
-        draft_list(&layer, ATTR_AFTER, after, rank);
-        draft_op(&layer, op);
-        if (op == OP_CONSTANT_PAD) draft_sym(&layer, ATTR_VALUE, value);
-        TRY(emit_on(c, &layer, x, &x));
-    }
+    TRY(take_padding(c, rank_of(c, x), before, after));
+    if (!is_whole) TRY(emit_cut(c, x, before, after, &x));
+    TRY(emit_pad(c, op, x, before, after, &x));
+    if (is_whole) TRY(emit_cut(c, x, before, after, &x));
     set_only_result(c, x);
     return INSITU_OK;
 }

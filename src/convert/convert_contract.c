@@ -67,6 +67,23 @@ static insitu_status finish_contraction(converter_t *c, tensor_id_t a, tensor_id
     return INSITU_OK;
 }
 
+/* A dimension of size 1 is contracted with another one's sum. */
+static insitu_status sum_beside_ones(converter_t *c, tensor_id_t *a, tensor_id_t *b, const int64_t *a_dims,
+                                     const int64_t *b_dims, uint32_t count) {
+    uint32_t a_set = 0, b_set = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t a_dim, b_dim;
+        TRY(normal_dim(c, a_dims[i], rank_of(c, *a), &a_dim));
+        TRY(normal_dim(c, b_dims[i], rank_of(c, *b), &b_dim));
+        bool a_one = is_int_constant(c, size_of(c, *a, a_dim), 1), b_one = is_int_constant(c, size_of(c, *b, b_dim), 1);
+        if (a_one && !b_one) b_set |= 1u << b_dim;
+        if (b_one && !a_one) a_set |= 1u << a_dim;
+    }
+    if (a_set) TRY(emit_reduce(c, OP_SUM, *a, a_set, true, a));
+    if (b_set) TRY(emit_reduce(c, OP_SUM, *b, b_set, true, b));
+    return INSITU_OK;
+}
+
 insitu_status convert_tensordot(converter_t *c) {
     tensor_id_t a, b;
     int64_t a_dims[MAX_RANK], b_dims[MAX_RANK];
@@ -78,6 +95,7 @@ insitu_status convert_tensordot(converter_t *c) {
     if (count != other_count || count > rank_of(c, a) || count > rank_of(c, b)) {
         return convert_fail(c, INSITU_FORMAT, "%u dims and %u", count, other_count);
     }
+    TRY(sum_beside_ones(c, &a, &b, a_dims, b_dims, count));
     return finish_contraction(c, a, b, a_dims, b_dims, count);
 }
 

@@ -102,7 +102,8 @@ insitu_status convert_gather(converter_t *c) {
     return INSITU_OK;
 }
 
-/* gather with the index broadcast to x save along dim; without a dim both are flattened */
+/* gather with the index broadcast to x save along dim, where it is taken modulo x's size; without a dim both are
+ * flattened, and no index wraps */
 insitu_status convert_take_along(converter_t *c) {
     tensor_id_t x, index, operands[2], result;
     uint32_t dim = 0;
@@ -118,6 +119,7 @@ insitu_status convert_take_along(converter_t *c) {
         around.sizes[dim] = size;
         TRY(emit_expand(c, x, &around, &operands[0]));
         around.sizes[dim] = count;
+        TRY(emit_scalar(c, OP_REMAINDER, index, size, false, &index));
         TRY(emit_expand(c, index, &around, &operands[1]));
     } else {
         shape_t flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};

@@ -169,6 +169,8 @@ MUST_CHECK insitu_status emit_reduce(converter_t *c, op_kind_t op, tensor_id_t x
 /* By given statistics of channels, with the node's weight and bias; in the wide dtype. */
 MUST_CHECK insitu_status emit_batch_norm(converter_t *c, tensor_id_t x, tensor_id_t mean, tensor_id_t variance,
                                          sym_t eps, tensor_id_t *out);
+/* Results from first on, before end, that hold nothing, in the dtypes that the program has for them (convert_batch_norm.c). */
+MUST_CHECK insitu_status set_empty_results(converter_t *c, uint32_t first, uint32_t end);
 MUST_CHECK insitu_status emit_matmul(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t bias, tensor_id_t *out);
 /* The shape that both broadcast to. A size that is not known to be equal is taken from the constant or from a. */
 MUST_CHECK insitu_status broadcast_shapes(converter_t *c, const shape_t *a, const shape_t *b, shape_t *out);

@@ -86,9 +86,13 @@ insitu_status convert_linear(converter_t *c) {
     return INSITU_OK;
 }
 
-static insitu_status is_one(converter_t *c, const char *name, sym_t *out_factor, bool *out_one) {
+/* A factor of tensors of that dtype: 1 unless given, cut to a whole number for integers. */
+static insitu_status take_factor(converter_t *c, const char *name, dtype_t type, sym_t *out_factor, bool *out_one) {
     double factor;
     TRY(take_sym_or(c, name, sym_int(c->pool, 1), out_factor));
+    if (dtype_is_integral(type) && sym_kind_of(c->pool, *out_factor) == SYM_KIND_FLOAT) {
+        *out_factor = sym_make(c->pool, SYM_TRUNC, out_factor, 1);
+    }
     *out_one = sym_constant_float(c->pool, *out_factor, &factor) && factor == 1;
     return INSITU_OK;
 }
@@ -100,8 +104,8 @@ insitu_status finish_scaled_sum(converter_t *c, tensor_id_t product) {
     bool alpha_one, beta_one;
     double factor;
     TRY(take_tensor(c, "self", &self));
-    TRY(is_one(c, "alpha", &alpha, &alpha_one));
-    TRY(is_one(c, "beta", &beta, &beta_one));
+    TRY(take_factor(c, "alpha", dtype_of(c, self), &alpha, &alpha_one));
+    TRY(take_factor(c, "beta", dtype_of(c, self), &beta, &beta_one));
     if (!alpha_one) TRY(emit_scalar(c, OP_MUL, result, alpha, false, &result));
     if (!sym_constant_float(c->pool, beta, &factor) || factor != 0) {
         if (!beta_one) TRY(emit_scalar(c, OP_MUL, self, beta, false, &self));
@@ -119,8 +123,8 @@ insitu_status convert_addmm(converter_t *c) {
     TRY(take_tensor(c, "self", &self));
     TRY(take_either(c, "mat1", has_arg(c, "batch1") ? "batch1" : "mat", &a));
     TRY(take_either(c, "mat2", has_arg(c, "batch2") ? "batch2" : "vec", &b));
-    TRY(is_one(c, "alpha", &alpha, &alpha_one));
-    TRY(is_one(c, "beta", &beta, &beta_one));
+    TRY(take_factor(c, "alpha", dtype_of(c, self), &alpha, &alpha_one));
+    TRY(take_factor(c, "beta", dtype_of(c, self), &beta, &beta_one));
     bool is_bias = alpha_one && beta_one && rank_of(c, self) == 1 && rank_of(c, a) == 2 && rank_of(c, b) == 2 &&
                    sym_same(size_of(c, self, 0), size_of(c, b, 1));
     if (is_bias) {

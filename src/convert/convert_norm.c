@@ -194,12 +194,7 @@ insitu_status convert_batch_norm(converter_t *c) {
     if (rank_of(c, x) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
     TRY(emit_batch_norm(c, x, mean, variance, eps, &result));
     TRY(finish_wide(c, result, dtype_of(c, x)));
-    shape_t none = {.rank = 1, .sizes = {sym_int(c->pool, 0)}};
-    for (uint32_t i = 1; i < c->node->result_count; i++) {
-        TRY(emit_fill(c, dtype_of(c, x), &none, sym_int(c->pool, 0), &result));
-        set_result(c, i, result);
-    }
-    return INSITU_OK;
+    return set_empty_results(c, 1, c->node->result_count);
 }
 
 insitu_status convert_instance_norm(converter_t *c) {

@@ -131,6 +131,8 @@ insitu_status infer_POOL(const infer_call_t *call) {
     TRY(infer_flag(call, ATTR_COUNT_PAD, &count_pad));
     op_kind_t op = infer_attr(call, ATTR_OP).op;
     if (op != OP_MAX_POOL && op != OP_AVG_POOL) return infer_fail(call, INSITU_ARG, "op must be max or avg");
+    if (op == OP_AVG_POOL && !dtype_is_float(x->dtype))
+        return infer_fail(call, INSITU_UNSUPPORTED, "averages of %s", dtype_name(x->dtype));
     infer_as_operand(call, 0);
     for (uint32_t i = 0; i < count; i++) {
         if (window.padding[i] > kernel[i] / 2) {

@@ -81,13 +81,16 @@ graph_arg_t variant_argument(const graph_node_t *node, const schema_arg_t *taken
 
 static mutation_t refused(const char *why) { return (mutation_t){.kind = MUTATION_REFUSED, .why = why}; }
 
+/* The variant's results 3 and 4 are the new statistics. An operator whose schema says that it writes them is taken to do so
+ * in inference too, where they stay what they are. */
 static mutation_t statistics_of(const graph_t *graph, const graph_node_t *node) {
     const graph_arg_t *mean = graph_arg_of(graph, node, "running_mean");
     const graph_arg_t *variance = graph_arg_of(graph, node, "running_var");
     const graph_arg_t *training = graph_arg_of(graph, node, "training");
     if (!training) training = graph_arg_of(graph, node, "use_input_stats");
     bool is_training = !training || arg_bool(graph, training, true);
-    if (!is_training || arg_is_none(mean) || arg_is_none(variance)) return (mutation_t){.kind = MUTATION_NONE};
+    bool writes = node->schema->writes || (is_training && !arg_is_none(mean) && !arg_is_none(variance));
+    if (!writes) return (mutation_t){.kind = MUTATION_NONE};
     const op_schema_t *variant = operator_other(facts_of(node));
     if (!variant) return refused("updates its running statistics, which is not handled for this operator");
     return (mutation_t){

@@ -2,7 +2,7 @@
 import torch
 from torch.export import Dim
 
-from case import bf16, boolean, case, each, f16, f32, form, i32, i64, u8
+from case import bf16, boolean, case, each, f16, f32, f64, form, i8, i32, i64, u8
 
 ROWS = Dim("rows", min=2, max=8)
 
@@ -60,6 +60,30 @@ form("norms of every order",
      case("state.neg_()\nreturn x.norm(2.5, 0, True), x.norm(-1, 1), F.pairwise_distance(x, x + state, -float('inf'))", state=f32(4), x=f32(3, 4, low=1),
           close=True),
      case("state.copy_(torch.linalg.vector_norm(x, 0.5, -1)).mul_(torch.linalg.vector_norm(x, 0))", state=f16(3), x=f16(3, 2), close=True))
+
+form("indices that wrap, sums beside ones and paddings that cut",
+     case("state.copy_(torch.take_along_dim(x, i, 1))\nreturn torch.take_along_dim(x, i[:1], -1), torch.take_along_dim(x, i[:, :0], 1)",
+          state=f32(3, 2), x=f32(3, 4), i=each([[-1, 3], [-4, 0], [-9, 5]], [[0, 1], [2, 3], [-1, -2]], [[7, -7], [1, 1], [-4, 4]],
+                                               dtype=torch.int64)),
+     case("state.copy_(torch.take_along_dim(x, i, 0)[0])", state=i64(3), x=i64(4, 3), i=i64(2, 1, low=-9, high=9)),
+     case("state.copy_(torch.tensordot(x, w, dims=([1], [0])))\nreturn torch.tensordot(w, x, dims=([-2], [-1]))", state=f32(2, 4), x=f32(2, 3),
+          w=f32(1, 4), close=True),
+     case("state.copy_(torch.tensordot(x, w, dims=([0, 1], [1, 0])))\nreturn torch.tensordot(x[:0], w[:1], dims=([0], [0])).sum((0, 1))",
+          state=i64(4), x=i64(1, 3), w=i64(3, 2, 4)),
+     case("state.copy_(torch.tensordot(x, w, dims=([0], [0])))", state=i8(2, 2), x=i8(3, 2, low=-90, high=90), w=i8(1, 2)),
+     case("state.copy_(F.pad(x, (-4, 5), 'replicate'))\nreturn F.pad(x, (5, -4), 'replicate'), F.pad(x, (-1, -1), 'replicate')",
+          state=f32(2, 3, 5), x=f32(2, 3, 4), core="it reads rows by index where the others pad"),
+     case("state.copy_(F.pad(x, (-3, 2, 2, -3), 'reflect'))\nreturn F.pad(x, (3, -4, -2, 1), 'replicate'), F.pad(x, (-4, 3, 0, 0), 'reflect')",
+          state=i64(2, 3, 3), x=i64(2, 4, 4), core="it reads rows by index where the others pad"),
+     case("state.copy_(F.pad(x, (-1, 3), 'circular'))\nreturn F.pad(x, (-4, 5)), F.pad(x, (1, -2), 'circular'), F.pad(x, (5, -4, -3, 2), value=2.0)",
+          state=f64(2, 3, 6), x=f64(2, 3, 4), core="it copies parts where the others pad"))
+
+form("scalars that integers cut to whole numbers",
+     case("state.copy_(torch.addmm(x, x, x, beta=1.7, alpha=2.9))\nreturn torch.addmm(x, x, x, beta=-1.7, alpha=0.9)", state=i64(3, 3), x=i64(3, 3)),
+     case("state.addmv_(x, y, beta=0.5, alpha=-2.9)\nreturn torch.addmv(x[:, 0], x, y, alpha=1.5)", state=i32(3), x=i32(3, 2), y=i32(2)),
+     case("state.baddbmm_(x, x, beta=-1.2, alpha=2.9)\nreturn torch.addbmm(x[0], x, x, beta=2.5, alpha=0.5)", state=i8(2, 3, 3), x=i8(2, 3, 3)),
+     case("state.add_(x[:, 0])\nreturn F.pairwise_distance(x, x + 1), F.pairwise_distance(x, y, 1, keepdim=True)", state=i64(3), x=i64(3, 4), y=f64(3, 4),
+          close=True))
 
 form("any and all of bytes",
      case("state |= x.any(1)", state=u8(4), x=u8(4, 3, high=2)),

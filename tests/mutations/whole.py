@@ -129,6 +129,14 @@ form("running statistics",
      case("return self.norm(x)", states={}, modules={"norm": lambda: nn.BatchNorm2d(3, affine=False).train()}, x=f32(4, 3, 2, 2),
           where="buffer", close=True))
 
+form("running statistics that the operator is said to write",
+     case("return torch.ops.aten._native_batch_norm_legit(x, w, b, mean, variance, True, 0.2, 1e-5)",
+          states={"mean": f32(3), "variance": f32(3, low=1, high=2)}, x=f32(4, 3, 5), w=f32(3), b=f32(3), close=True),
+     case("return torch.ops.aten._native_batch_norm_legit(x, None, b, mean, variance, False, -1.0, 0.5)",
+          states={"mean": f64(3), "variance": f64(3, low=1, high=2)}, x=f64(4, 3), b=f64(3), close=True),
+     case("y = torch.ops.aten._native_batch_norm_legit(x, w, w, mean, variance, False, 0.2, 1e-5)\nmean.add_(1)\nreturn y[0], y[1].shape[0]",
+          states={"mean": f32(2), "variance": f32(2, low=1, high=2)}, x=f32(3, 2, 4), w=f32(2), close=True))
+
 form("`where` back into a state",
      case("state.copy_(torch.where(m, x, state))", state=f32(4, 6), m=boolean(4, 6), x=f32(4, 6)),
      case("state.copy_(torch.where(m, state, 0))", state=f32(4, 6), m=boolean(4, 1)),
