@@ -135,7 +135,7 @@ insitu_status builder_symbol(insitu_network *network, const char *name, sym_kind
     if (kind == SYM_KIND_INT && min > max)
         FAIL(diag, INSITU_ARG, "symbol '%s' has the empty range [%lld, %lld]", name, (long long)min, (long long)max);
     *out = sym_of_symbol(pool, sym_add_symbol(pool, name, kind, min, max));
-    network->network->identity = 0;
+    network->network->fingerprint = 0;
     return sym_pool_status(pool, diag);
 }
 
@@ -216,7 +216,7 @@ static insitu_status add_assert(insitu_network *network, insitu_number number, c
     if (sym_truth(&network->network->symbols, condition) == TRUTH_FALSE)
         FAIL(diag, INSITU_ARG, "the assertion '%.200s' never holds", message);
     if (!is_utf8(message)) FAIL(diag, INSITU_ARG, "the message of an assertion is not UTF-8");
-    network->network->identity = 0;
+    network->network->fingerprint = 0;
     return network_require(network->network, condition, message, "");
 }
 
@@ -254,7 +254,7 @@ static insitu_status add_input(insitu_network *network, const char *name, insitu
     row->name = network_tensor_of(built, tensor)->name;
     row->tensor = tensor;
     shape_dense_strides(&built->symbols, &shape, row->strides);
-    built->identity = 0;
+    built->fingerprint = 0;
     *out_value = value_of(tensor);
     return sym_pool_status(&built->symbols, diag);
 }
@@ -348,7 +348,7 @@ static insitu_status add_state(insitu_network *network, const char *name, const 
     row->record = record;
     row->offset = sym_int(&built->symbols, 0);
     shape_dense_strides(&built->symbols, &type->shape, row->strides);
-    built->identity = 0;
+    built->fingerprint = 0;
     *out_value = value_of(tensor);
     return INSITU_OK;
 }
@@ -384,7 +384,7 @@ static insitu_status add_constant(insitu_network *network, const char *name, con
     row->record = record;
     row->offset = sym_int(&built->symbols, 0);
     shape_dense_strides(&built->symbols, &type->shape, row->strides);
-    built->identity = 0;
+    built->fingerprint = 0;
     *out_value = value_of(tensor);
     return INSITU_OK;
 }
@@ -450,7 +450,7 @@ insitu_status insitu_network_assign(insitu_network *network, insitu_value target
     if (written->role != TENSOR_INPUT && written->role != TENSOR_STATE)
         FAIL(diag, INSITU_ARG, "assign: '%s' is neither an input nor a state", written->name);
     insitu_status status = check_same_type(built, old, new, diag);
-    if (status == INSITU_OK) built->identity = 0;
+    if (status == INSITU_OK) built->fingerprint = 0;
     if (status == INSITU_OK && written->role == TENSOR_STATE) built->states[written->index].next = new;
     if (status == INSITU_OK && written->role == TENSOR_INPUT) status = assign_input(built, written->index, new);
     return diag_complete(diag, status);
@@ -469,7 +469,7 @@ static insitu_status add_output(insitu_network *network, const char *name, const
     TRY(network_add_output(built, &row));
     *row = *output;
     row->name = copy;
-    built->identity = 0;
+    built->fingerprint = 0;
     return INSITU_OK;
 }
 
@@ -503,6 +503,6 @@ insitu_status insitu_network_set_name(insitu_network *network, insitu_value valu
     if (status == INSITU_OK) status = network_swap_name(built, tensor, name);
     if (status == INSITU_OK && named->role == TENSOR_RESULT && named->index == 0)
         network_layer_of(built, named->producer)->name = named->name;
-    if (status == INSITU_OK) built->identity = 0;
+    if (status == INSITU_OK) built->fingerprint = 0;
     return diag_complete(diag, status);
 }

@@ -155,7 +155,7 @@ insitu_status build_close(layer_build_t *build) {
         return diag_complete(build->diag, status);
     }
     mark_bounds(build, before.asserts);
-    network->identity = 0;
+    network->fingerprint = 0;
     for (uint32_t i = 0; i < layer_info_of(build->draft.kind)->results; i++) *build->out[i] = value_of(results[i]);
     return INSITU_OK;
 }

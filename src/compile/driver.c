@@ -124,17 +124,17 @@ static insitu_status dump_plan(const plan_t *plan) {
 static insitu_status make_network(const archive_program_t *archive, const insitu_compile_options *options,
                                   network_t **out_network, insitu_diag *diag) {
     graph_t *graph;
-    uint64_t identity;
+    uint64_t fingerprint;
     *out_network = NULL;
     TRY(graph_build(archive, &graph, diag));
     insitu_status status = dump_graph(graph, "graph", diag);
-    if (status == INSITU_OK) status = fingerprint_program(graph, &identity, diag);
+    if (status == INSITU_OK) status = fingerprint_program(graph, &fingerprint, diag);
     if (status == INSITU_OK && options->keep_values) status = passes_run_one(graph, "keep_values", diag);
     if (status == INSITU_OK) status = passes_run(graph, diag);
     if (status == INSITU_OK) status = dump_graph(graph, "graph after passes", diag);
     if (status == INSITU_OK)
         status = network_convert(graph, options->bounds == INSITU_BOUNDS_STRICT, out_network, diag);
-    if (status == INSITU_OK) (*out_network)->identity = identity;
+    if (status == INSITU_OK) (*out_network)->fingerprint = fingerprint;
     graph_destroy(graph);
     return status;
 }
@@ -206,7 +206,7 @@ static insitu_status make_engine(network_t *network, const insitu_compile_option
     plan_t *plan;
     const device_t *device;
     insitu_status status = make_plan(network, options, &device, &plan, diag);
-    if (status == INSITU_OK) plan->identity = network->identity;
+    if (status == INSITU_OK) plan->fingerprint = network->fingerprint;
     /* Folded constants lie in the network's memory until the engine has copied them. */
     if (status == INSITU_OK) status = engine_create(plan, device, &map, map ? 1 : 0, out_engine, diag);
     network_destroy(network);
@@ -283,7 +283,7 @@ static insitu_status check_network(const insitu_network *network, const insitu_c
             FAIL(diag, INSITU_ARG, "record %u of the network, '%s', has no bytes: insitu_network_set_record gives them",
                  i, record->name);
     }
-    return network->network->identity ? INSITU_OK : network_check_symbols(network->network, INSITU_ARG, diag);
+    return network->network->fingerprint ? INSITU_OK : network_check_symbols(network->network, INSITU_ARG, diag);
 }
 
 /* Compilation changes a network, so a copy is compiled. */
@@ -292,7 +292,7 @@ static insitu_status compile_copy(const insitu_network *network, const insitu_co
     network_t *copy;
     TRY(check_network(network, options, diag));
     TRY(network_copy(network->network, &copy, diag));
-    insitu_status status = copy->identity ? INSITU_OK : fingerprint_network(copy, &copy->identity, diag);
+    insitu_status status = copy->fingerprint ? INSITU_OK : fingerprint_network(copy, &copy->fingerprint, diag);
     if (status == INSITU_OK) return make_engine(copy, options, network->map, out_engine, diag);
     network_destroy(copy);
     return status;

@@ -1,14 +1,6 @@
 /* The cross product of vectors of three elements: linalg_cross, cross. */
 #include "convert/convert_int.h"
 
-/* The elements from start on, then those before it. */
-static insitu_status emit_turned(converter_t *c, tensor_id_t x, uint32_t dim, int64_t start, tensor_id_t *out) {
-    tensor_id_t parts[2];
-    TRY(emit_slice(c, x, dim, sym_int(c->pool, start), sym_int(c->pool, 3), 1, &parts[0]));
-    TRY(emit_slice(c, x, dim, sym_int(c->pool, 0), sym_int(c->pool, start), 1, &parts[1]));
-    return emit_concat(c, parts, 2, dim, out);
-}
-
 /* cross without a dim: the first dimension of size 3 */
 static insitu_status take_vector_dim(converter_t *c, tensor_id_t x, uint32_t *out) {
     *out = 0;
@@ -33,8 +25,8 @@ insitu_status convert_cross(converter_t *c) {
     for (uint32_t i = 0; i < 2; i++) {
         TRY(emit_operand(c, both[i], type, &shape, &both[i].tensor));
         TRY(emit_wide(c, both[i].tensor, &both[i].tensor));
-        TRY(emit_turned(c, both[i].tensor, dim, 1, &turned[i][0]));
-        TRY(emit_turned(c, both[i].tensor, dim, 2, &turned[i][1]));
+        TRY(emit_roll(c, both[i].tensor, dim, sym_int(c->pool, -1), &turned[i][0]));
+        TRY(emit_roll(c, both[i].tensor, dim, sym_int(c->pool, -2), &turned[i][1]));
     }
     TRY(emit_binary(c, OP_MUL, turned[0][0], turned[1][1], &turned[0][0]));
     TRY(emit_binary(c, OP_MUL, turned[0][1], turned[1][0], &turned[0][1]));

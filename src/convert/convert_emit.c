@@ -254,6 +254,13 @@ insitu_status emit_fill(converter_t *c, dtype_t type, const shape_t *shape, sym_
     return emit(c, &fill, NULL, 0, out);
 }
 
+insitu_status emit_along(converter_t *c, tensor_id_t vector, uint32_t rank, uint32_t dim, tensor_id_t *out) {
+    shape_t shape = {.rank = rank};
+    for (uint32_t i = 0; i < rank; i++) shape.sizes[i] = sym_int(c->pool, 1);
+    shape.sizes[dim] = shape_numel(c->pool, &tensor_of(c, vector)->shape);
+    return emit_reshape(c, vector, &shape, out);
+}
+
 insitu_status emit_number(converter_t *c, dtype_t type, const shape_t *target, sym_t value, tensor_id_t *out) {
     shape_t one = {.rank = target->rank};
     for (uint32_t i = 0; i < one.rank; i++) one.sizes[i] = sym_int(c->pool, 1);

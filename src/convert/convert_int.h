@@ -149,6 +149,8 @@ MUST_CHECK insitu_status emit_number_where(converter_t *c, tensor_id_t condition
                                            tensor_id_t *out);
 MUST_CHECK insitu_status emit_fill(converter_t *c, dtype_t type, const shape_t *shape, sym_t value, tensor_id_t *out);
 /* A number as a tensor of that shape: one element, expanded. */
+/* A vector along one dimension of a tensor of that rank, the others of size 1. */
+MUST_CHECK insitu_status emit_along(converter_t *c, tensor_id_t vector, uint32_t rank, uint32_t dim, tensor_id_t *out);
 MUST_CHECK insitu_status emit_number(converter_t *c, dtype_t type, const shape_t *shape, sym_t value, tensor_id_t *out);
 MUST_CHECK insitu_status emit_bitcast(converter_t *c, tensor_id_t x, dtype_t type, tensor_id_t *out);
 /* (..., n) of complex numbers as (..., n, 2) of floats, and back (convert_bits.c). */
@@ -230,6 +232,10 @@ MUST_CHECK insitu_status finish_loss(converter_t *c, tensor_id_t values, dtype_t
 /* a log(b) (convert_log.c); min(0, x) - log1p(exp(-|x|)) (convert_activation.c); both of wide floats */
 MUST_CHECK insitu_status emit_xlogy(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out);
 MUST_CHECK insitu_status emit_log_sigmoid(converter_t *c, tensor_id_t x, tensor_id_t *out);
+/* The last shift elements come first; op of each element's successor and itself, one fewer (convert_turn.c) */
+MUST_CHECK insitu_status emit_roll(converter_t *c, tensor_id_t x, uint32_t dim, sym_t shift, tensor_id_t *out);
+MUST_CHECK insitu_status emit_of_neighbours(converter_t *c, op_kind_t op, tensor_id_t x, uint32_t dim,
+                                            tensor_id_t *out);
 /* The norm of a - b + eps over the last dimension (convert_distance.c) */
 MUST_CHECK insitu_status emit_row_distance(converter_t *c, tensor_id_t a, tensor_id_t b, double order, sym_t eps,
                                            bool keepdim, tensor_id_t *out);

@@ -23,11 +23,8 @@ static insitu_status take_classes(converter_t *c, classes_t *out) {
     out->all = (1u << rank) - 1;
     TRY(emit_wide(c, out->logs, &out->logs));
     if (out->weight.index == NONE) return INSITU_OK;
-    shape_t line = {.rank = rank};
-    for (uint32_t i = 0; i < rank; i++) line.sizes[i] = sym_int(c->pool, 1);
-    line.sizes[out->dim] = size_of(c, out->logs, out->dim);
     TRY(emit_cast(c, out->weight, dtype_of(c, out->logs), &out->weight));
-    return emit_reshape(c, out->weight, &line, &out->weight);
+    return emit_along(c, out->weight, rank, out->dim, &out->weight);
 }
 
 /* The target as indices of classes. */

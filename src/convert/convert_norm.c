@@ -99,14 +99,6 @@ insitu_status convert_rms_norm(converter_t *c) {
     return INSITU_OK;
 }
 
-/* A vector of one number a channel, as a tensor that broadcasts over (N, C, ...). */
-static insitu_status emit_channels(converter_t *c, tensor_id_t vector, uint32_t rank, tensor_id_t *out) {
-    shape_t shape = {.rank = rank};
-    for (uint32_t i = 0; i < rank; i++) shape.sizes[i] = sym_int(c->pool, 1);
-    shape.sizes[1] = shape_numel(c->pool, &tensor_of(c, vector)->shape);
-    return emit_reshape(c, vector, &shape, out);
-}
-
 /* x weight + bias by channel, each optional, in x's wide dtype */
 static insitu_status emit_affine(converter_t *c, tensor_id_t x, tensor_id_t weight, tensor_id_t bias,
                                  tensor_id_t *out) {
@@ -114,12 +106,12 @@ static insitu_status emit_affine(converter_t *c, tensor_id_t x, tensor_id_t weig
     *out = x;
     if (weight.index != NONE) {
         TRY(emit_wide(c, weight, &weight));
-        TRY(emit_channels(c, weight, rank, &weight));
+        TRY(emit_along(c, weight, rank, 1, &weight));
         TRY(emit_binary(c, OP_MUL, *out, weight, out));
     }
     if (bias.index != NONE) {
         TRY(emit_wide(c, bias, &bias));
-        TRY(emit_channels(c, bias, rank, &bias));
+        TRY(emit_along(c, bias, rank, 1, &bias));
         TRY(emit_binary(c, OP_ADD, *out, bias, out));
     }
     return INSITU_OK;

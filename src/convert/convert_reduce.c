@@ -284,10 +284,8 @@ static insitu_status emit_extreme_positions(converter_t *c, tensor_id_t x, tenso
         TRY(emit_unary(c, OP_ISNAN, x, &nan));
         TRY(emit_binary(c, OP_LOGICAL_OR, here, nan, &here));
     }
-    shape_t line = {.rank = shape_of_x.rank};
-    for (uint32_t i = 0; i < line.rank; i++) line.sizes[i] = i == dim ? shape_of_x.sizes[i] : sym_int(c->pool, 1);
-    TRY(emit_iota(c, DTYPE_I64, line.sizes[dim], sym_int(c->pool, 0), sym_int(c->pool, 1), &positions));
-    TRY(emit_reshape(c, positions, &line, &positions));
+    TRY(emit_iota(c, DTYPE_I64, shape_of_x.sizes[dim], sym_int(c->pool, 0), sym_int(c->pool, 1), &positions));
+    TRY(emit_along(c, positions, shape_of_x.rank, dim, &positions));
     TRY(emit_expand(c, positions, &shape_of_x, &positions));
     TRY(emit_fill(c, DTYPE_I64, &shape_of_x, sym_int(c->pool, 0), &zeros));
     TRY(emit_where(c, here, positions, zeros, &positions));

@@ -95,14 +95,6 @@ insitu_status convert_nearest(converter_t *c) {
     return INSITU_OK;
 }
 
-/* A vector along one dimension of a tensor of that rank. */
-static insitu_status emit_along(converter_t *c, tensor_id_t vector, uint32_t rank, uint32_t dim, tensor_id_t *out) {
-    shape_t shape = {.rank = rank};
-    for (uint32_t i = 0; i < rank; i++) shape.sizes[i] = sym_int(c->pool, 1);
-    shape.sizes[dim] = size_of(c, vector, 0);
-    return emit_reshape(c, vector, &shape, out);
-}
-
 /* x[place] (1 - part) + x[place + 1] part, part the fraction of the source's place */
 static insitu_status resize_axis(converter_t *c, const axis_t *axis, bool align, tensor_id_t x, tensor_id_t *out) {
     sym_t last = sym_sub(c->pool, axis->in, sym_int(c->pool, 1));

@@ -286,11 +286,9 @@ insitu_status convert_scatter_reduce(converter_t *c) {
 insitu_status convert_index_reduce(converter_t *c) {
     scattering_t at;
     TRY(take_scattering(c, &at));
-    shape_t along = {.rank = rank_of(c, at.source)}, whole = tensor_of(c, at.source)->shape;
-    if (rank_of(c, at.index) != 1 || along.rank != rank_of(c, at.x)) return convert_unsupported(c, "such an index");
-    for (uint32_t i = 0; i < along.rank; i++) along.sizes[i] = sym_int(c->pool, 1);
-    along.sizes[at.dim] = size_of(c, at.index, 0);
-    TRY(emit_reshape(c, at.index, &along, &at.index));
+    shape_t whole = tensor_of(c, at.source)->shape;
+    if (rank_of(c, at.index) != 1 || whole.rank != rank_of(c, at.x)) return convert_unsupported(c, "such an index");
+    TRY(emit_along(c, at.index, whole.rank, at.dim, &at.index));
     TRY(emit_expand(c, at.index, &whole, &at.index));
     return finish_reduce(c, &at);
 }

@@ -1,28 +1,13 @@
 /* Areas below a line through points: trapezoid, cumulative_trapezoid. */
 #include "convert/convert_int.h"
 
-/* Of all neighbours along dim the later and the earlier one. */
-static insitu_status emit_neighbours(converter_t *c, op_kind_t op, tensor_id_t x, uint32_t dim, tensor_id_t *out) {
-    sym_t zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1), size = size_of(c, x, dim);
-    sym_t less = sym_max(c->pool, zero, sym_sub(c->pool, size, one));
-    tensor_id_t later, earlier;
-    TRY(emit_slice(c, x, dim, sym_min(c->pool, one, size), size, 1, &later));
-    TRY(emit_slice(c, x, dim, zero, less, 1, &earlier));
-    return emit_binary(c, op, later, earlier, out);
-}
-
 /* The distances of x's neighbours, to be multiplied with the sums of y's; x is a vector, or has y's rank. */
 static insitu_status emit_distances(converter_t *c, tensor_id_t x, uint32_t rank, uint32_t dim, dtype_t type,
                                     tensor_id_t *out) {
     TRY(emit_cast(c, x, type, &x));
-    if (rank_of(c, x) == 1 && rank > 1) {
-        shape_t line = {.rank = rank};
-        for (uint32_t i = 0; i < rank; i++) line.sizes[i] = sym_int(c->pool, 1);
-        line.sizes[dim] = size_of(c, x, 0);
-        TRY(emit_reshape(c, x, &line, &x));
-    }
+    if (rank_of(c, x) == 1) TRY(emit_along(c, x, rank, dim, &x));
     if (rank_of(c, x) != rank) return convert_unsupported(c, "x of rank %u, y of rank %u", rank_of(c, x), rank);
-    return emit_neighbours(c, OP_SUB, x, dim, out);
+    return emit_of_neighbours(c, OP_SUB, x, dim, out);
 }
 
 /* Half the sum of (y[i + 1] + y[i]) (x[i + 1] - x[i]), or dx for the distances; param 1: the running sums */
@@ -40,7 +25,7 @@ insitu_status convert_trapezoid(converter_t *c) {
     TRY(take_dim(c, "dim", -1, rank, &dim));
     if (rank == 0) return convert_fail(c, INSITU_FORMAT, "a tensor without dimensions");
     TRY(emit_cast(c, both[0].tensor, wide_dtype(type), &sums));
-    TRY(emit_neighbours(c, OP_ADD, sums, dim, &sums));
+    TRY(emit_of_neighbours(c, OP_ADD, sums, dim, &sums));
     if (has_x) {
         TRY(emit_distances(c, both[1].tensor, rank, dim, wide_dtype(type), &distances));
         TRY(emit_binary(c, OP_MUL, sums, distances, &sums));

@@ -1,8 +1,7 @@
 /* Elements in another order along dimensions: roll, flip, rot90; and the differences of neighbours. */
 #include "convert/convert_int.h"
 
-/* The last shift elements come first. */
-static insitu_status roll_dim(converter_t *c, tensor_id_t x, uint32_t dim, sym_t shift, tensor_id_t *out) {
+insitu_status emit_roll(converter_t *c, tensor_id_t x, uint32_t dim, sym_t shift, tensor_id_t *out) {
     sym_t size = size_of(c, x, dim), zero = sym_int(c->pool, 0);
     *out = x;
     if (sym_same(size, zero)) return INSITU_OK;
@@ -33,7 +32,7 @@ insitu_status convert_roll(converter_t *c) {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t dim;
         TRY(normal_dim(c, dims[i], rank_of(c, x), &dim));
-        if (rank_of(c, x)) TRY(roll_dim(c, x, dim, shifts[i], &x));
+        if (rank_of(c, x)) TRY(emit_roll(c, x, dim, shifts[i], &x));
     }
     TRY(emit_reshape(c, x, &shape, &x));
     set_only_result(c, x);
@@ -98,9 +97,18 @@ insitu_status convert_rot90(converter_t *c) {
     return INSITU_OK;
 }
 
+insitu_status emit_of_neighbours(converter_t *c, op_kind_t op, tensor_id_t x, uint32_t dim, tensor_id_t *out) {
+    sym_t zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1), size = size_of(c, x, dim);
+    sym_t less = sym_max(c->pool, zero, sym_sub(c->pool, size, one));
+    tensor_id_t later, earlier;
+    TRY(emit_slice(c, x, dim, sym_min(c->pool, one, size), size, 1, &later));
+    TRY(emit_slice(c, x, dim, zero, less, 1, &earlier));
+    return emit_binary(c, op, later, earlier, out);
+}
+
 /* x[1:] - x[:-1] along dim, n times, after prepend and before append; of bools whether they differ */
 insitu_status convert_diff(converter_t *c) {
-    tensor_id_t x, extra, parts[3], first, second;
+    tensor_id_t x, extra, parts[3];
     int64_t times;
     uint32_t dim, count = 0;
     TRY(take_tensor(c, "self", &x));
@@ -117,13 +125,7 @@ insitu_status convert_diff(converter_t *c) {
     if (rank_of(c, x) == 0 || times < 0) return convert_fail(c, INSITU_FORMAT, "no differences");
     TRY(emit_concat(c, parts, count, dim, &x));
     op_kind_t op = dtype_of(c, x) == DTYPE_BOOL ? OP_LOGICAL_XOR : OP_SUB;
-    sym_t zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
-    for (int64_t i = 0; i < times; i++) {
-        sym_t size = size_of(c, x, dim), less = sym_max(c->pool, zero, sym_sub(c->pool, size, one));
-        TRY(emit_slice(c, x, dim, sym_min(c->pool, one, size), size, 1, &second));
-        TRY(emit_slice(c, x, dim, zero, less, 1, &first));
-        TRY(emit_binary(c, op, second, first, &x));
-    }
+    for (int64_t i = 0; i < times; i++) TRY(emit_of_neighbours(c, op, x, dim, &x));
     set_only_result(c, x);
     return INSITU_OK;
 }

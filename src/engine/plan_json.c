@@ -177,7 +177,8 @@ static void print_weight_source(plan_writer_t *writer, uint32_t weight) {
 
 static void print_body(plan_writer_t *writer) {
     const plan_t *plan = writer->plan;
-    text_printf(writer->out, ",\"program\":\"%016" PRIx64 "\",\"first_write\":%u", plan->identity, plan->first_write);
+    text_printf(writer->out, ",\"program\":\"%016" PRIx64 "\",\"first_write\":%u", plan->fingerprint,
+                plan->first_write);
     for (size_t t = 0; t < PLAN_TABLES; t++) {
         const plan_table_t *table = &plan_tables[t];
         text_printf(writer->out, ",\"%s\":[", table->name);

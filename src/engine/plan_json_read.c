@@ -389,7 +389,7 @@ static insitu_status read_tables(plan_reader_t *reader, arena_t *scratch) {
     TRY(read_symbols(reader));
     TRY(read_nodes(reader, scratch));
     reader->table = "plan";
-    TRY(read_hash(reader, reader->root, "program", &plan->identity));
+    TRY(read_hash(reader, reader->root, "program", &plan->fingerprint));
     TRY(read_id(reader, json_object_get(reader->root, "first_write"), "first_write", &plan->first_write));
     for (size_t i = 0; i < PLAN_TABLES; i++) TRY(read_table(reader, &plan_tables[i]));
     return plan_derive(plan);

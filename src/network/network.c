@@ -70,7 +70,7 @@ insitu_status network_check_bytes(const network_t *network, const char *what, dt
 
 network_mark_t network_mark_end(const network_t *network) {
     return (network_mark_t){network->tensor_count, network->layer_count, network->order_count, network->assert_count,
-                            network->identity};
+                            network->fingerprint};
 }
 
 void network_undo(network_t *network, network_mark_t mark) {
@@ -79,7 +79,7 @@ void network_undo(network_t *network, network_mark_t mark) {
     network->layer_count = mark.layers;
     network->order_count = mark.order;
     network->assert_count = mark.asserts;
-    network->identity = mark.identity;
+    network->fingerprint = mark.fingerprint;
     if (!is_named) return;
     memset(network->names.entries, 0, network->names.capacity * sizeof *network->names.entries);
     network->names.count = 0;

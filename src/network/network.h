@@ -110,7 +110,7 @@ typedef struct network {
     struct network **regions; /* networks that layers run (network_region.c); owned */
     uint32_t region_count, region_capacity;
     map_t names;
-    uint64_t identity; /* of the program that it is, unchanged; 0: it was built or changed by hand */
+    uint64_t fingerprint; /* of the program that it is, unchanged; 0: it was built or changed by hand */
 } network_t;
 
 MUST_CHECK insitu_status network_create(network_t **out_network);

@@ -46,7 +46,7 @@ MUST_CHECK insitu_status network_swap_name(network_t *network, tensor_id_t tenso
 /* How much there is of what layers are added to; network_undo takes back what was added since. Expressions stay. */
 typedef struct network_mark {
     uint32_t tensors, layers, order, asserts;
-    uint64_t identity;
+    uint64_t fingerprint;
 } network_mark_t;
 network_mark_t network_mark_end(const network_t *network);
 void network_undo(network_t *network, network_mark_t mark);

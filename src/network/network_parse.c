@@ -135,17 +135,17 @@ static insitu_status parse_symbol(parser_t *p) {
 }
 
 /* identity 00c0ffee00c0ffee */
-static insitu_status parse_identity(parser_t *p) {
+static insitu_status parse_fingerprint(parser_t *p) {
     enum { DIGITS = 16 };
-    uint64_t identity = 0;
+    uint64_t fingerprint = 0;
     skip_blanks(p);
     for (int i = 0; i < DIGITS; i++) {
         int digit = hex_digit(*p->at);
         if (digit < 0) return expected(p, "16 hexadecimal digits");
-        identity = identity << 4 | (uint64_t)digit;
+        fingerprint = fingerprint << 4 | (uint64_t)digit;
         p->at++;
     }
-    p->network->identity = identity;
+    p->network->fingerprint = fingerprint;
     return INSITU_OK;
 }
 
@@ -441,10 +441,12 @@ static insitu_status parse_line(parser_t *p) {
         const char *word;
         insitu_status (*parse)(parser_t *p);
     } lines[] = {
-        {"symbol ", parse_symbol}, {"record ", parse_record},     {"input ", parse_input},
-        {"state ", parse_state},   {"constant ", parse_constant}, {"buffer ", parse_buffer},
-        {"assert ", parse_assert}, {"next ", parse_next},         {"mutation ", parse_mutation},
-        {"output ", parse_output}, {"identity ", parse_identity}, {"region ", parse_region},
+        {"symbol ", parse_symbol},        {"record ", parse_record},
+        {"input ", parse_input},          {"state ", parse_state},
+        {"constant ", parse_constant},    {"buffer ", parse_buffer},
+        {"assert ", parse_assert},        {"next ", parse_next},
+        {"mutation ", parse_mutation},    {"output ", parse_output},
+        {"identity ", parse_fingerprint}, {"region ", parse_region},
     };
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         if (take(p, lines[i].word)) return lines[i].parse(p);

@@ -228,7 +228,7 @@ static void print_results(const network_t *network, text_t *out) {
 }
 
 static void print_lines(const network_t *network, text_t *out) {
-    if (network->identity) text_printf(out, "identity %016" PRIx64 "\n", network->identity);
+    if (network->fingerprint) text_printf(out, "identity %016" PRIx64 "\n", network->fingerprint);
     print_symbols(network, out);
     print_records(network, out);
     print_inputs(network, out);

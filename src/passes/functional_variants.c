@@ -1,4 +1,4 @@
-/* In-place operators and their functional twins.
+/* In-place operators and their functional variants.
  *
  *     aten.NAME_.OVERLOAD(self, ...)          the overload of NAME with the same arguments; its result is self's new
  *                                             content
@@ -102,7 +102,7 @@ static mutation_t statistics_of(const graph_t *graph, const graph_node_t *node) 
 }
 
 static mutation_t variant_mutation(const graph_node_t *node, const op_schema_t *variant) {
-    mutation_t found = {.kind = MUTATION_TWIN, .variant = variant};
+    mutation_t found = {.kind = MUTATION_VARIANT, .variant = variant};
     for (uint32_t i = 0; i < node->schema->arg_count; i++) {
         if (!(node->schema->args[i].flags & SCHEMA_WRITES)) continue;
         if (is_list(&node->schema->args[i])) return refused("writes a list of tensors");

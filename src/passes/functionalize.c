@@ -413,7 +413,7 @@ static insitu_status place_variant(functionalizer_t *state, node_id_t id, const 
     for (uint32_t i = 0; i < mutation->written_count; i++) {
         TRY(written_operand(state, &node, mutation->written[i], &selves[i]));
         views[i] = alias_view_index(&state->sets, selves[i]);
-        if (mutation->kind == MUTATION_TWIN) TRY(check_resized(state, &node, mutation, i, views[i]));
+        if (mutation->kind == MUTATION_VARIANT) TRY(check_resized(state, &node, mutation, i, views[i]));
     }
     TRY(read_arguments(state, &node));
     for (uint32_t i = 0; i < mutation->written_count; i++)
@@ -429,7 +429,7 @@ static insitu_status place_variant(functionalizer_t *state, node_id_t id, const 
     TRY(fill_node(graph, made, state->sets.diag));
     TRY(graph_append(graph, made));
     for (uint32_t i = 0; i < mutation->written_count; i++) {
-        bool is_named = mutation->kind == MUTATION_TWIN && mutation->results[i] < node.result_count;
+        bool is_named = mutation->kind == MUTATION_VARIANT && mutation->results[i] < node.result_count;
         if (is_named) TRY(name_object(state, node.results[mutation->results[i]], selves[i]));
         TRY(write_result(state, &node, views[i], results[mutation->results[i]]));
     }
@@ -451,7 +451,7 @@ static insitu_status place_mutation(functionalizer_t *state, node_id_t id, const
         TRY(written_operand(state, &node, 0, &self));
         return node.result_count ? name_object(state, node.results[0], self) : INSITU_OK;
     case MUTATION_METADATA: return place_metadata(state, &node, mutation);
-    case MUTATION_TWIN:
+    case MUTATION_VARIANT:
     case MUTATION_HIDDEN: return place_variant(state, id, mutation);
     case MUTATION_REFUSED: return refuse(state->sets.diag, "%s", mutation->why);
     }

@@ -221,13 +221,13 @@ typedef enum mutation_kind {
     MUTATION_DIAGONAL, /* fill_diagonal_ */
     MUTATION_NOTHING,  /* returns its argument: detach_, requires_grad_ */
     MUTATION_METADATA, /* changes which view the object is: t_, squeeze_ */
-    MUTATION_TWIN,     /* has a functional variant */
+    MUTATION_VARIANT,  /* has a functional variant */
     MUTATION_HIDDEN,   /* writes arguments that its schema doesn't mark; has a functional variant */
     MUTATION_REFUSED   /* resize_, set_, and operators without a variant */
 } mutation_kind_t;
 typedef struct mutation {
     mutation_kind_t kind;
-    const op_schema_t *variant; /* TWIN, HIDDEN; METADATA: the view operator */
+    const op_schema_t *variant; /* VARIANT, HIDDEN; METADATA: the view operator */
     uint32_t written_count;     /* arguments written, and the results of the variant that hold what is written */
     uint32_t written[4], results[4];
     const char *why; /* REFUSED */

@@ -199,7 +199,7 @@ typedef struct plan {
     uint32_t weight_count, storage_count, step_count, input_count, output_count, state_storage_count, state_count;
     uint32_t buffer_count, assert_count, report_count, segment_count, restore_count;
     uint32_t first_write; /* first step that writes a state or an input; step_count if none */
-    uint64_t identity;    /* of the program that it was compiled from, whose saved states it takes; 0: not known */
+    uint64_t fingerprint; /* of the program that it was compiled from, whose saved states it takes; 0: not known */
     plan_facts_t facts;   /* plan_derive fills them when the rows are complete */
 } plan_t;
 

@@ -330,7 +330,7 @@ static insitu_status parse_head(parser_t *p) {
     enum { DIGITS = 16 };
     TRY(need(p, "program"));
     skip_blanks(p);
-    return parse_hex(p, DIGITS, &p->plan->identity);
+    return parse_hex(p, DIGITS, &p->plan->fingerprint);
 }
 
 static insitu_status parse_line(parser_t *p) {

@@ -171,7 +171,7 @@ static void print_table(const plan_t *plan, const plan_table_t *table, text_t *o
 
 void plan_print(const plan_t *plan, text_t *out) {
     text_printf(out, "plan: first_write %u", plan->first_write);
-    if (plan->identity) text_printf(out, ", program %016" PRIx64, plan->identity);
+    if (plan->fingerprint) text_printf(out, ", program %016" PRIx64, plan->fingerprint);
     text_printf(out, "\n");
     for (uint32_t i = 0; i < plan->symbols.symbol_count; i++) {
         symbol_row_t row = {plan->symbols.symbols[i], plan->symbol_sources[i]};

@@ -89,7 +89,7 @@ static insitu_status write(const insitu_state *state, uint32_t buffer_count, con
                            text_t *header, insitu_diag *diag) {
     char version[16], program[IDENTITY_DIGITS + 1];
     snprintf(version, sizeof(version), "%d", STATE_VERSION);
-    snprintf(program, sizeof(program), "%016" PRIx64, state->engine->plan->identity);
+    snprintf(program, sizeof(program), "%016" PRIx64, state->engine->plan->fingerprint);
     const char *const metadata[][2] = {{KEY_FORMAT, STATE_FORMAT}, {KEY_VERSION, version}, {KEY_PROGRAM, program}};
     uint32_t count = state->engine->plan->state_count + buffer_count;
     safetensor_source_t *sources;
@@ -217,7 +217,7 @@ static insitu_status load(insitu_state *state, const file_map_t *map, arena_t *a
     safetensors_t file;
     const safetensor_t **saved;
     TRY(safetensors_read(map, "state file", arena, &file, diag));
-    TRY(check_metadata(&file, plan->identity, diag));
+    TRY(check_metadata(&file, plan->fingerprint, diag));
     TRY(arena_array(arena, plan->state_count, sizeof(*saved), &saved));
     for (uint32_t i = 0; i < file.count; i++)
         if (insitu_engine_find_state(state->engine, file.tensors[i].name) < 0)

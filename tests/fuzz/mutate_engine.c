@@ -12,14 +12,14 @@ typedef struct engine_parts {
     json_t *header;
     uint8_t plan[MAX_SIZE], rest[MAX_SIZE];
     size_t plan_size, rest_size; /* rest: behind the plan's end rounded up */
-} engine_parts;
+} engine_parts_t;
 
 static size_t round_up(size_t size) { return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
 static json_t *plan_offsets(json_t *header) { return json_object_get(json_object_get(header, PLAN), "data_offsets"); }
 
 /* True if the plan comes first, as it does in files that were written. */
-static bool take_apart(const uint8_t *data, size_t size, engine_parts *parts) {
+static bool take_apart(const uint8_t *data, size_t size, engine_parts_t *parts) {
     uint64_t length = 0;
     if (size < LENGTH_SIZE || size > MAX_SIZE) return false;
     for (uint32_t i = LENGTH_SIZE; i-- > 0;) length = length << 8 | data[i];
@@ -63,7 +63,7 @@ static void move_offsets(json_t *header, size_t old_end, size_t new_end) {
     json_array_set_new(plan_shape, 0, json_integer((json_int_t)new_end));
 }
 
-static size_t put_together(const engine_parts *parts, uint8_t *data, size_t limit, uint32_t *random) {
+static size_t put_together(const engine_parts_t *parts, uint8_t *data, size_t limit, uint32_t *random) {
     static uint8_t header[MAX_SIZE];
     size_t size = json_dumpb(parts->header, (char *)header, sizeof(header), JSON_COMPACT);
     if (size > sizeof(header)) return 0;
@@ -80,7 +80,7 @@ static size_t put_together(const engine_parts *parts, uint8_t *data, size_t limi
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t limit, unsigned seed) {
-    static engine_parts parts;
+    static engine_parts_t parts;
     uint32_t random = seed;
     size_t changed = 0;
     parts.header = NULL;

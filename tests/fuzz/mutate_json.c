@@ -11,18 +11,18 @@ typedef struct place {
     json_t *parent, *value;
     const char *key; /* of an object's member */
     size_t index;    /* of an array's item */
-} place;
+} place_t;
 typedef struct places {
-    place items[MAX_PLACES];
+    place_t items[MAX_PLACES];
     uint32_t count;
-} places;
+} places_t;
 
-static void add_place(places *places, json_t *parent, const char *key, size_t index, json_t *value) {
+static void add_place(places_t *places, json_t *parent, const char *key, size_t index, json_t *value) {
     if (places->count < MAX_PLACES) places->items[places->count++] = (place_t){parent, value, key, index};
 }
 
 /* The places are added level by level. */
-static void find_places(places *places, json_t *root) {
+static void find_places(places_t *places, json_t *root) {
     places->count = 0;
     add_place(places, NULL, NULL, 0, root);
     for (uint32_t i = 0; i < places->count; i++) {
@@ -72,7 +72,7 @@ static json_t *odd_value(uint32_t *random) {
 }
 
 /* Another value for the place: of a number mostly a number near it. */
-static json_t *new_value(const place *at, const places *places, uint32_t *random) {
+static json_t *new_value(const place_t *at, const places_t *places, uint32_t *random) {
     uint32_t choice = mutate_random(random, 8);
     if (json_is_integer(at->value) && choice < 3) {
         json_int_t number = json_integer_value(at->value);
@@ -88,15 +88,15 @@ static json_t *new_value(const place *at, const places *places, uint32_t *random
     return json_deep_copy(at->value);
 }
 
-static void set_value(const place *at, json_t *value) {
+static void set_value(const place_t *at, json_t *value) {
     if (at->key)
         json_object_set_new(at->parent, at->key, value);
     else
         json_array_set_new(at->parent, at->index, value);
 }
 
-static void edit(places *places, uint32_t *random) {
-    const place *at = &places->items[mutate_random(random, places->count)];
+static void edit(places_t *places, uint32_t *random) {
+    const place_t *at = &places->items[mutate_random(random, places->count)];
     if (!at->parent) return;
     uint32_t choice = mutate_random(random, 10);
     if (choice == 0 && at->key) {
@@ -116,7 +116,7 @@ static void edit(places *places, uint32_t *random) {
 }
 
 size_t mutate_json(uint8_t *data, size_t size, size_t limit, uint32_t *random) {
-    static places places;
+    static places_t places;
     json_t *root = json_loadb((const char *)data, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     if (!root || mutate_random(random, 16) == 0) {
         json_decref(root);

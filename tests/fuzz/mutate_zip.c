@@ -10,8 +10,8 @@ enum { NAME_SIZE = 128, MAX_RECORD = 1 << 17 };
 
 typedef struct record_table {
     char names[ZIP_MAX_RECORDS][NAME_SIZE];
-    zip_writer zip;
-} record_table;
+    zip_writer_t zip;
+} record_table_t;
 
 static uint32_t get(const uint8_t *data, size_t bytes) {
     uint32_t value = 0;
@@ -20,7 +20,7 @@ static uint32_t get(const uint8_t *data, size_t bytes) {
 }
 
 /* The records of a file that is in order, by its directory; no zip64, no comment. */
-static bool read_records(const uint8_t *data, size_t size, record_table *table) {
+static bool read_records(const uint8_t *data, size_t size, record_table_t *table) {
     table->zip = (zip_writer_t){.packed = true};
     const uint8_t *end = size >= 22 ? data + size - 22 : NULL;
     if (!end || memcmp(end, "PK\5\6", 4) != 0) return false;
@@ -49,8 +49,8 @@ static bool ends_with(const char *text, const char *end) {
 }
 
 /* Programs are chosen most often, then tables of weights. */
-static zip_record *choose_record(zip_writer *zip, uint32_t *random) {
-    zip_record *chosen = NULL;
+static zip_record_t *choose_record(zip_writer_t *zip, uint32_t *random) {
+    zip_record_t *chosen = NULL;
     for (int trial = 0; trial < 8; trial++) {
         chosen = &zip->records[mutate_random(random, (uint32_t)zip->count)];
         if (ends_with(chosen->name, ".json") || ends_with(chosen->name, ".pt") || ends_with(chosen->name, ".pkl"))
@@ -61,7 +61,8 @@ static zip_record *choose_record(zip_writer *zip, uint32_t *random) {
 
 static size_t mutate_records(uint8_t *data, size_t size, size_t limit, uint32_t *random, uint32_t depth);
 
-static size_t mutate_record(const zip_record *record, uint8_t *bytes, size_t limit, uint32_t *random, uint32_t depth) {
+static size_t mutate_record(const zip_record_t *record, uint8_t *bytes, size_t limit, uint32_t *random,
+                            uint32_t depth) {
     memcpy(bytes, record->data, record->size);
     if (ends_with(record->name, ".json")) return mutate_json(bytes, record->size, limit, random);
     bool is_zip = record->size > 4 && memcmp(bytes, "PK\3\4", 4) == 0 && depth == 0;
@@ -71,11 +72,11 @@ static size_t mutate_record(const zip_record *record, uint8_t *bytes, size_t lim
 
 static size_t mutate_records(uint8_t *data, size_t size, size_t limit, uint32_t *random, uint32_t depth) {
     static uint8_t bytes[2][MAX_RECORD];
-    record_table *table = malloc(sizeof(*table));
+    record_table_t *table = malloc(sizeof(*table));
     size_t changed = 0;
     if (table && size <= MAX_RECORD && read_records(data, size, table)) {
-        zip_writer *zip = &table->zip;
-        zip_record *record = choose_record(zip, random);
+        zip_writer_t *zip = &table->zip;
+        zip_record_t *record = choose_record(zip, random);
         if (mutate_random(random, 64) == 0) {
             *record = zip->records[--zip->count];
         } else {

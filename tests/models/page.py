@@ -2,7 +2,6 @@
 import collections
 import pathlib
 import re
-import xml.etree.ElementTree as ElementTree
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "models.md"
 VERDICTS = ("equal", "refused", "wrong", "unexported")
@@ -99,15 +98,3 @@ def text(rows, listed):
 def update(rows, listed):
     """listed: how many architectures there are, whether they were run or not."""
     PAGE.write_text(text(rows, listed))
-
-
-def write_results(path, rows, seconds, skipped=None):
-    suite = ElementTree.Element("testsuite", name="models", time=f"{seconds:.1f}")
-    for row in rows:
-        if row["verdict"] != "unexported":
-            node = ElementTree.SubElement(suite, "testcase", name=f"{row['name']}.{row['variant']}.{row['form']}")
-            if row["verdict"] != "equal":
-                ElementTree.SubElement(node, "failure", message=f"{row['verdict']}: {row['why']}")
-    if skipped:
-        ElementTree.SubElement(ElementTree.SubElement(suite, "testcase", name="models"), "skipped", message=skipped)
-    ElementTree.ElementTree(suite).write(path)

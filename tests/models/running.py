@@ -24,6 +24,7 @@ import page
 from checking import check, is_slow
 from lists import ALL
 from making import first_line
+from results import write_results
 from warm_up import warm_up
 
 
@@ -121,7 +122,9 @@ def run(options):
     rows = run_all(chosen, options)
     print(f"{page.totals(rows)}; {time.time() - begin:.0f} s")
     if options.results:
-        page.write_results(options.results, rows, time.time() - begin)
+        cases = {f"{row['name']}.{row['variant']}.{row['form']}": row["verdict"] != "equal" and f"{row['verdict']}: {row['why']}"
+                 for row in rows if row["verdict"] != "unexported"}
+        write_results(options.results, "models", cases, time.time() - begin)
     if options.update:
         kept = kept_rows()
         page.update([row for item in sorted(ALL, key=lambda item: (item.library, item.name)) for row in kept.get(item.name, ())], len(ALL))

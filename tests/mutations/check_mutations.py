@@ -20,7 +20,6 @@ import sys
 import tempfile
 import time
 import warnings
-import xml.etree.ElementTree as ElementTree
 
 import torch
 
@@ -32,6 +31,7 @@ import forms  # noqa: E402, F401
 import verdicts  # noqa: E402
 from fixtures.exporting import (export, mutated_inputs, record_call, record_states, save, stored_tensor,  # noqa: E402
                                 user_inputs)
+from results import write_results  # noqa: E402
 
 FORMS = ("train", "aten", "core")
 
@@ -171,20 +171,6 @@ def show(results):
             print(f"not counted: {result.name}: {result.unexported}", flush=True)
 
 
-def write_results(path, results, stale, seconds):
-    suite = ElementTree.Element("testsuite", name="mutations", time=f"{seconds:.1f}")
-    for result in results:
-        if result.unexported:
-            continue
-        node = ElementTree.SubElement(suite, "testcase", name=result.name)
-        if result.fault:
-            ElementTree.SubElement(node, "failure", message=result.fault)
-    node = ElementTree.SubElement(suite, "testcase", name="table")
-    if stale:
-        ElementTree.SubElement(node, "failure", message=stale)
-    ElementTree.ElementTree(suite).write(path)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("patterns", nargs="*", metavar="PATTERN")
@@ -208,7 +194,8 @@ def main():
     print(f"{len(agreed)} programs agree with eager PyTorch, {len(counted)} forms; {faults} forms don't; "
           f"{len(results) - len(counted)} forms not counted; {time.time() - begin:.0f} s")
     if options.results:
-        write_results(options.results, results, stale, time.time() - begin)
+        cases = {result.name: result.fault for result in counted}
+        write_results(options.results, "mutations", cases | {"table": stale}, time.time() - begin)
     sys.exit(1 if faults or stale else 0)
 
 

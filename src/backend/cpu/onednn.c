@@ -383,15 +383,15 @@ const kernel_maker_t onednn_conv_maker = {conv_make, onednn_release, onednn_has_
 
 #else
 
-static insitu_status absent_make(const bound_step *step, arena *arena, uint32_t threads, void **out_data,
-                                 size_t *out_workspace, reason *why) {
+static insitu_status absent_make(const bound_step_t *step, arena_t *arena, uint32_t threads, void **out_data,
+                                 size_t *out_workspace, reason_t *why) {
     (void)step, (void)arena, (void)threads, (void)out_data, (void)out_workspace;
     (void)decline(why, "this build has no oneDNN");
     return INSITU_UNSUPPORTED;
 }
-void onednn_run(const kernel_call *call) { *call->failed = true; }
-const kernel_maker onednn_matmul_maker = {absent_make, NULL, NULL};
-const kernel_maker onednn_conv_maker = {absent_make, NULL, NULL};
+void onednn_run(const kernel_call_t *call) { *call->failed = true; }
+const kernel_maker_t onednn_matmul_maker = {absent_make, NULL, NULL};
+const kernel_maker_t onednn_conv_maker = {absent_make, NULL, NULL};
 
 #endif
 
