@@ -220,6 +220,11 @@ insitu_status take_operand(converter_t *c, const char *name, operand_t *out) {
         *out = operand_of_tensor(c, tensor);
         return INSITU_OK;
     }
+    const graph_arg_t *arg = take_arg(c, name);
+    if (arg->kind == ARG_COMPLEX) {
+        *out = (operand_t){.dtype = DTYPE_C128, .class = OPERAND_NUMBER};
+        return emit_complex_number(c, arg->complex.re, arg->complex.im, &out->tensor);
+    }
     sym_t number;
     TRY(take_sym(c, name, &number));
     *out = operand_of_number(c, number);

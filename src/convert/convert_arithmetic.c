@@ -93,13 +93,15 @@ static insitu_status emit_scaled_sum(converter_t *c, operand_t a, operand_t b, s
     bool constant = sym_constant_float(c->pool, factor, &known);
     if (constant && known == 1) return emit_operation(c, OP_ADD, a, b, type, out);
     if (constant && known == -1) return emit_operation(c, OP_SUB, a, b, type, out);
-    if (constant && wide_dtype(type) != type) factor = sym_float(c->pool, dtype_round(type, known));
+    if (constant && wide_dtype(type) != type && !dtype_is_complex(type))
+        factor = sym_float(c->pool, dtype_round(type, known));
     tensor_id_t operands[2];
     shape_t shape = {0};
     if (!a.is_number) shape = tensor_of(c, a.tensor)->shape;
     if (!b.is_number) TRY(broadcast_shapes(c, &tensor_of(c, b.tensor)->shape, &shape, &shape));
-    if (!constant && wide_dtype(type) != type) return emit_rounded_sum(c, a, b, factor, type, &shape, out);
-    if (!b.is_number && is_short(c, &shape, type)) {
+    if (!constant && wide_dtype(type) != type && !dtype_is_complex(type))
+        return emit_rounded_sum(c, a, b, factor, type, &shape, out);
+    if (!b.is_number && (dtype_is_complex(type) || is_short(c, &shape, type))) {
         TRY(emit_cast(c, b.tensor, type, &operands[1]));
         TRY(emit_scalar(c, OP_MUL, operands[1], factor, false, &operands[1]));
         return emit_operation(c, OP_ADD, a, operand_of_tensor(c, operands[1]), type, out);

@@ -123,12 +123,11 @@ static insitu_status take_padding(converter_t *c, uint32_t rank, sym_t *before, 
     return INSITU_OK;
 }
 
-static insitu_status emit_pad(converter_t *c, op_kind_t op, tensor_id_t x, const sym_t *before, const sym_t *after,
-                              tensor_id_t *out) {
+static insitu_status emit_padded(converter_t *c, op_kind_t op, tensor_id_t x, const sym_t *before, const sym_t *after,
+                                 sym_t value, tensor_id_t *out) {
     uint32_t rank = rank_of(c, x);
-    sym_t value, zero = sym_int(c->pool, 0), added[2][MAX_RANK];
+    sym_t zero = sym_int(c->pool, 0), added[2][MAX_RANK];
     bool pads = false;
-    TRY(take_sym_or(c, "value", zero, &value));
     for (uint32_t dim = 0; dim < rank; dim++) {
         added[0][dim] = sym_max(c->pool, before[dim], zero);
         added[1][dim] = sym_max(c->pool, after[dim], zero);
@@ -142,6 +141,18 @@ static insitu_status emit_pad(converter_t *c, op_kind_t op, tensor_id_t x, const
     draft_op(&layer, op);
     if (op == OP_CONSTANT_PAD) draft_sym(&layer, ATTR_VALUE, value);
     return emit_on(c, &layer, x, out);
+}
+
+/* Both parts of a complex tensor are padded, the imaginary one with 0. */
+static insitu_status emit_pad(converter_t *c, op_kind_t op, tensor_id_t x, const sym_t *before, const sym_t *after,
+                              tensor_id_t *out) {
+    sym_t values[2] = {sym_int(c->pool, 0), sym_int(c->pool, 0)};
+    tensor_id_t parts[2];
+    TRY(take_sym_or(c, "value", values[0], &values[0]));
+    if (!dtype_is_complex(dtype_of(c, x))) return emit_padded(c, op, x, before, after, values[0], out);
+    TRY(emit_to_parts(c, x, parts));
+    for (uint32_t i = 0; i < 2; i++) TRY(emit_padded(c, op, parts[i], before, after, values[i], &parts[i]));
+    return emit_from_parts(c, parts, out);
 }
 
 /* x without what negative amounts cut */

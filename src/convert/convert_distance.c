@@ -17,8 +17,8 @@ static insitu_status emit_length(converter_t *c, tensor_id_t x, uint32_t axes, b
     return emit_cast(c, *out, type, out);
 }
 
-/* Of f64: high sqrt(1 + (low / high)^2), which doesn't overflow. */
-static insitu_status emit_hypot(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out) {
+/* high sqrt(1 + (low / high)^2) */
+insitu_status emit_hypot(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out) {
     tensor_id_t low, high, zero, endless, ratio;
     TRY(emit_unary(c, OP_ABS, a, &a));
     TRY(emit_unary(c, OP_ABS, b, &b));

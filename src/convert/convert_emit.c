@@ -1,7 +1,7 @@
 /* Adds layers to the network for the node in conversion. */
 #include "convert/convert_int.h"
 
-/* Complex numbers are stored and moved, and no kernel computes with them. */
+/* Complex numbers are stored and moved; no kernel computes with them, but with their parts (convert_complex.c). */
 static insitu_status check_complex(converter_t *c, const layer_draft_t *draft, const tensor_id_t *operands,
                                    uint32_t count) {
     if (kind_has(draft->kind, TRAIT_MOVE)) return INSITU_OK;
@@ -148,6 +148,7 @@ insitu_status emit_copy(converter_t *c, tensor_id_t x, tensor_id_t *out) {
 }
 
 insitu_status emit_unary(converter_t *c, op_kind_t op, tensor_id_t x, tensor_id_t *out) {
+    if (dtype_is_complex(dtype_of(c, x))) return emit_complex_unary(c, op, x, out);
     layer_draft_t unary = draft_of(LAYER_UNARY);
     draft_op(&unary, op);
     return emit_on(c, &unary, x, out);
@@ -187,6 +188,7 @@ insitu_status broadcast_shapes(converter_t *c, const shape_t *a, const shape_t *
 insitu_status emit_binary(converter_t *c, op_kind_t op, tensor_id_t a, tensor_id_t b, tensor_id_t *out) {
     shape_t shape;
     tensor_id_t operands[2];
+    if (dtype_is_complex(dtype_of(c, a))) return emit_complex_binary(c, op, a, b, out);
     TRY(broadcast_shapes(c, &tensor_of(c, a)->shape, &tensor_of(c, b)->shape, &shape));
     TRY(emit_expand(c, a, &shape, &operands[0]));
     TRY(emit_expand(c, b, &shape, &operands[1]));
@@ -202,6 +204,7 @@ sym_t plain_number(converter_t *c, sym_t number, dtype_t type) {
 }
 
 insitu_status emit_scalar(converter_t *c, op_kind_t op, tensor_id_t x, sym_t number, bool first, tensor_id_t *out) {
+    if (dtype_is_complex(dtype_of(c, x))) return emit_complex_scalar(c, op, x, number, first, out);
     layer_draft_t binary = draft_of(LAYER_BINARY);
     draft_op(&binary, op);
     draft_sym(&binary, ATTR_SCALAR, plain_number(c, number, dtype_of(c, x)));
@@ -296,6 +299,7 @@ insitu_status emit_concat(converter_t *c, const tensor_id_t *parts, uint32_t cou
 insitu_status emit_reduce(converter_t *c, op_kind_t op, tensor_id_t x, uint32_t axes, bool keepdim, tensor_id_t *out) {
     sym_t items[MAX_RANK];
     uint32_t count = 0;
+    if (dtype_is_complex(dtype_of(c, x))) return emit_complex_reduce(c, op, x, axes, keepdim, out);
     for (uint32_t i = 0; i < MAX_RANK; i++) {
         if ((axes >> i) & 1) items[count++] = sym_int(c->pool, i);
     }
@@ -308,6 +312,7 @@ insitu_status emit_reduce(converter_t *c, op_kind_t op, tensor_id_t x, uint32_t 
 
 insitu_status emit_matmul(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t bias, tensor_id_t *out) {
     tensor_id_t operands[3] = {a, b, bias};
+    if (dtype_is_complex(dtype_of(c, a))) return emit_complex_matmul(c, a, b, bias, out);
     layer_draft_t matmul = draft_of(LAYER_MATMUL);
     return emit(c, &matmul, operands, bias.index == NONE ? 2 : 3, out);
 }
@@ -323,7 +328,10 @@ insitu_status emit_float(converter_t *c, tensor_id_t x, tensor_id_t *out) {
     return emit_cast(c, x, dtype_is_integral(dtype_of(c, x)) ? DTYPE_F32 : dtype_of(c, x), out);
 }
 
-dtype_t wide_dtype(dtype_t type) { return type == DTYPE_F16 || type == DTYPE_BF16 ? DTYPE_F32 : type; }
+dtype_t wide_dtype(dtype_t type) {
+    if (type == DTYPE_C32) return DTYPE_C64;
+    return type == DTYPE_F16 || type == DTYPE_BF16 ? DTYPE_F32 : type;
+}
 
 insitu_status emit_wide(converter_t *c, tensor_id_t x, tensor_id_t *out) {
     return emit_cast(c, x, wide_dtype(dtype_of(c, x)), out);

@@ -148,18 +148,37 @@ MUST_CHECK insitu_status emit_where(converter_t *c, tensor_id_t condition, tenso
 MUST_CHECK insitu_status emit_number_where(converter_t *c, tensor_id_t condition, sym_t number, tensor_id_t other,
                                            tensor_id_t *out);
 MUST_CHECK insitu_status emit_fill(converter_t *c, dtype_t type, const shape_t *shape, sym_t value, tensor_id_t *out);
-/* A number as a tensor of that shape: one element, expanded. */
 /* A vector along one dimension of a tensor of that rank, the others of size 1. */
 MUST_CHECK insitu_status emit_along(converter_t *c, tensor_id_t vector, uint32_t rank, uint32_t dim, tensor_id_t *out);
+/* A number as a tensor of that shape: one element, expanded. */
 MUST_CHECK insitu_status emit_number(converter_t *c, dtype_t type, const shape_t *shape, sym_t value, tensor_id_t *out);
 MUST_CHECK insitu_status emit_bitcast(converter_t *c, tensor_id_t x, dtype_t type, tensor_id_t *out);
 /* (..., n) of complex numbers as (..., n, 2) of floats, and back (convert_bits.c). */
 MUST_CHECK insitu_status emit_to_real_pairs(converter_t *c, tensor_id_t x, tensor_id_t *out);
 MUST_CHECK insitu_status emit_from_real_pairs(converter_t *c, tensor_id_t pairs, tensor_id_t *out);
-/* emit_fill and emit_cast where a dtype is complex (convert_bits.c). */
+dtype_t part_of(dtype_t type); /* of a complex dtype: that of its parts */
+/* The real and the imaginary part, and back; two of one dtype, which are broadcast (convert_bits.c). */
+MUST_CHECK insitu_status emit_to_parts(converter_t *c, tensor_id_t x, tensor_id_t out[2]);
+MUST_CHECK insitu_status emit_from_parts(converter_t *c, const tensor_id_t parts[2], tensor_id_t *out);
+/* The imaginary part negated; a real tensor itself. */
+MUST_CHECK insitu_status emit_conjugate(converter_t *c, tensor_id_t x, tensor_id_t *out);
+/* emit_fill and emit_cast where a dtype is complex (convert_bits.c); so the others (convert_complex.c). */
 MUST_CHECK insitu_status emit_complex_fill(converter_t *c, dtype_t type, const shape_t *shape, sym_t value,
                                            tensor_id_t *out);
 MUST_CHECK insitu_status emit_complex_cast(converter_t *c, tensor_id_t x, dtype_t type, tensor_id_t *out);
+MUST_CHECK insitu_status emit_complex_unary(converter_t *c, op_kind_t op, tensor_id_t x, tensor_id_t *out);
+MUST_CHECK insitu_status emit_complex_binary(converter_t *c, op_kind_t op, tensor_id_t a, tensor_id_t b,
+                                             tensor_id_t *out);
+MUST_CHECK insitu_status emit_complex_scalar(converter_t *c, op_kind_t op, tensor_id_t x, sym_t number, bool first,
+                                             tensor_id_t *out);
+MUST_CHECK insitu_status emit_complex_reduce(converter_t *c, op_kind_t op, tensor_id_t x, uint32_t axes, bool keepdim,
+                                             tensor_id_t *out);
+MUST_CHECK insitu_status emit_complex_matmul(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t bias,
+                                             tensor_id_t *out);
+/* A complex number of the program, of rank 0, in c128. */
+MUST_CHECK insitu_status emit_complex_number(converter_t *c, double real, double imaginary, tensor_id_t *out);
+/* sqrt(a^2 + b^2) of f64, which doesn't overflow (convert_distance.c) */
+MUST_CHECK insitu_status emit_hypot(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out);
 /* The operand as a tensor of that dtype, broadcast to the shape. */
 MUST_CHECK insitu_status emit_operand(converter_t *c, operand_t operand, dtype_t type, const shape_t *shape,
                                       tensor_id_t *out);

@@ -57,10 +57,11 @@ static insitu_status take_either(converter_t *c, const char *name, const char *o
     return take_tensor(c, has_arg(c, name) ? name : other, out);
 }
 
-/* matmul, mm, bmm, mv, dot */
+/* matmul, mm, bmm, mv, dot; param: the conjugate of self is multiplied (vdot) */
 insitu_status convert_matmul(converter_t *c) {
     tensor_id_t a, b, result;
     TRY(take_tensor(c, "self", &a));
+    if (c->param) TRY(emit_conjugate(c, a, &a));
     TRY(take_either(c, "other", has_arg(c, "mat2") ? "mat2" : has_arg(c, "vec") ? "vec" : "tensor", &b));
     TRY(emit_any_product(c, a, b, &result));
     set_only_result(c, result);

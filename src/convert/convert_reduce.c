@@ -200,7 +200,9 @@ insitu_status convert_vector_norm(converter_t *c) {
     double order;
     dtype_t type;
     TRY(take_tensor(c, "self", &x));
+    if (dtype_is_complex(dtype_of(c, x))) TRY(emit_unary(c, OP_ABS, x, &x));
     TRY(take_dtype(c, "dtype", dtype_of(c, x), &type));
+    if (dtype_is_complex(type)) type = part_of(type);
     TRY(take_dims(c, "dim", rank_of(c, x), &axes));
     TRY(take_flag(c, "keepdim", false, &keepdim));
     TRY(take_float(c, has_arg(c, "ord") ? "ord" : "p", 2, &order));
@@ -251,6 +253,11 @@ insitu_status convert_logsumexp(converter_t *c) {
 }
 
 static insitu_status emit_scan(converter_t *c, op_kind_t op, tensor_id_t x, uint32_t dim, tensor_id_t *out) {
+    if (dtype_is_complex(dtype_of(c, x)) && op == OP_CUMSUM) { /* of each part */
+        TRY(emit_to_real_pairs(c, x, &x));
+        TRY(emit_scan(c, op, x, dim, out));
+        return emit_from_real_pairs(c, *out, out);
+    }
     layer_draft_t scan = draft_of(LAYER_SCAN);
     draft_int(c->pool, &scan, ATTR_DIM, dim);
     draft_op(&scan, op);

@@ -113,6 +113,13 @@ insitu_status convert_heaviside(converter_t *c) {
 insitu_status convert_angle(converter_t *c) {
     tensor_id_t x, place, zero, result;
     TRY(take_tensor(c, "self", &x));
+    if (dtype_is_complex(dtype_of(c, x))) {
+        tensor_id_t parts[2];
+        TRY(emit_to_parts(c, x, parts));
+        TRY(emit_binary(c, OP_ATAN2, parts[1], parts[0], &result));
+        set_only_result(c, result);
+        return INSITU_OK;
+    }
     TRY(emit_float(c, x, &x));
     TRY(emit_scalar_float(c, OP_LT, x, 0, false, &place));
     TRY(emit_number(c, dtype_of(c, x), &tensor_of(c, x)->shape, sym_int(c->pool, 0), &zero));
