@@ -23,11 +23,11 @@ import torch
 from safetensors.torch import save_file
 
 import record_values
-from fixtures import aliases, complex_numbers, control, decoder, items, programs, sizes, streaming, views
+from fixtures import aliases, complex_numbers, control, decoder, items, programs, sizes, spectral, streaming, views
 from fixtures.exporting import export, mutated_inputs, record, record_states, save, user_inputs
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
-LIMIT = 3 << 20
+LIMIT = 13 << 18
 
 
 def check_form(name, form, ep, calls, names, mutated, expected):
@@ -73,7 +73,7 @@ def main():
     torch.set_num_threads(1)
     DATA.mkdir(exist_ok=True)
     wanted = set(sys.argv[1:])
-    for make in decoder.FIXTURES + programs.FIXTURES + control.FIXTURES + items.FIXTURES + sizes.FIXTURES + streaming.FIXTURES + views.FIXTURES + aliases.FIXTURES + complex_numbers.FIXTURES:
+    for make in decoder.FIXTURES + programs.FIXTURES + control.FIXTURES + items.FIXTURES + sizes.FIXTURES + streaming.FIXTURES + views.FIXTURES + aliases.FIXTURES + complex_numbers.FIXTURES + spectral.FIXTURES:
         name = make.__name__
         if wanted and name not in wanted:
             continue

@@ -211,6 +211,14 @@ static inline void set_only_result(converter_t *c, tensor_id_t tensor) { set_res
 /* ---- helpers of several families ---- */
 /* Python's clamping of slice bounds: 0 <= start <= end <= size. */
 void clamp_slice(converter_t *c, sym_t size, sym_t *start, sym_t *end);
+/* The first size elements of the dimension, zeros behind them if there are fewer (convert_slice.c). */
+MUST_CHECK insitu_status emit_resized(converter_t *c, tensor_id_t x, uint32_t dim, sym_t size, tensor_id_t *out);
+/* The windows of x (..., n, ...) along a dimension as a new last one; zeros of that many elements to which windows
+ * (..., count, ..., size) are added (convert_overlap.c). */
+MUST_CHECK insitu_status emit_windows(converter_t *c, tensor_id_t x, uint32_t dim, int64_t size, int64_t step,
+                                      tensor_id_t *out);
+MUST_CHECK insitu_status emit_overlap_add(converter_t *c, tensor_id_t windows, uint32_t dim, int64_t step, sym_t whole,
+                                          tensor_id_t *out);
 MUST_CHECK insitu_status take_slice(converter_t *c, tensor_id_t x, uint32_t *out_dim, sym_t *out_start, sym_t *out_end,
                                     int64_t *out_step);
 /* Whether all rows that the slice asks for exist, before its bounds are clamped: start <= rows < end, every step-th. */
@@ -251,7 +259,8 @@ MUST_CHECK insitu_status finish_loss(converter_t *c, tensor_id_t values, dtype_t
 /* a log(b) (convert_log.c); min(0, x) - log1p(exp(-|x|)) (convert_activation.c); both of wide floats */
 MUST_CHECK insitu_status emit_xlogy(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out);
 MUST_CHECK insitu_status emit_log_sigmoid(converter_t *c, tensor_id_t x, tensor_id_t *out);
-/* The last shift elements come first; op of each element's successor and itself, one fewer (convert_turn.c) */
+/* Back to front; the last shift elements come first; op of each element's successor and itself, one fewer (convert_turn.c) */
+MUST_CHECK insitu_status emit_flip(converter_t *c, tensor_id_t x, uint32_t dim, tensor_id_t *out);
 MUST_CHECK insitu_status emit_roll(converter_t *c, tensor_id_t x, uint32_t dim, sym_t shift, tensor_id_t *out);
 MUST_CHECK insitu_status emit_of_neighbours(converter_t *c, op_kind_t op, tensor_id_t x, uint32_t dim,
                                             tensor_id_t *out);
@@ -264,6 +273,22 @@ MUST_CHECK insitu_status finish_scaled_sum(converter_t *c, tensor_id_t product);
 
 /* What convert_variance gives: the root of the variance; the mean as a second result. */
 enum { SPREAD_ROOT = 1, SPREAD_MEAN = 2 };
+
+/* Fourier transforms (convert_fourier.c): what becomes what, what scales the results (of PyTorch's _fft operators, too), flags of
+ * convert_fft */
+enum { FFT_C2C, FFT_R2C, FFT_R2C_WHOLE, FFT_C2R };
+enum { FFT_PLAIN, FFT_BY_ROOT, FFT_BY_SIZE };
+enum { FFT_INVERSE = 1, FFT_REAL = 2, FFT_HERMITIAN = 4, FFT_MANY = 8 };
+typedef struct fourier {
+    int kind;      /* of the last of the dimensions; the others are FFT_C2C */
+    bool backward; /* e^(+2 pi i jk / n) */
+    uint32_t dims[MAX_RANK], count;
+    sym_t sizes[MAX_RANK]; /* of the transforms, in the order of dims */
+    int scale;             /* by the product of the sizes */
+} fourier_t;
+/* Real numbers become complex in the last dimension first, complex ones real there last. */
+MUST_CHECK insitu_status emit_fourier(converter_t *c, tensor_id_t x, const fourier_t *how, tensor_id_t *out);
+enum { WINDOW_HANN, WINDOW_HAMMING, WINDOW_BLACKMAN, WINDOW_BARTLETT };
 
 /* Recurrent cells. */
 enum { CELL_GRU, CELL_LSTM, CELL_TANH, CELL_RELU };

@@ -90,14 +90,11 @@ static insitu_status take_window(converter_t *c, window_t *out) {
     return INSITU_OK;
 }
 
-/* The windows along a dimension as a new last dimension. */
-static insitu_status emit_windows(converter_t *c, tensor_id_t x, const window_t *at, uint32_t k, tensor_id_t *out) {
+/* The windows along a dimension of space, dilated, as a new last dimension. */
+static insitu_status emit_dilated_windows(converter_t *c, tensor_id_t x, const window_t *at, uint32_t k,
+                                          tensor_id_t *out) {
     int64_t reach = (at->kernel[k] - 1) * at->dilation[k] + 1;
-    layer_draft_t unfold = draft_of(LAYER_UNFOLD);
-    draft_int(c->pool, &unfold, ATTR_DIM, 2 + k);
-    draft_int(c->pool, &unfold, ATTR_SIZE, reach);
-    draft_int(c->pool, &unfold, ATTR_STEP, at->stride[k]);
-    TRY(emit_on(c, &unfold, x, out));
+    TRY(emit_windows(c, x, 2 + k, reach, at->stride[k], out));
     return emit_slice(c, *out, rank_of(c, *out) - 1, sym_int(c->pool, 0), sym_int(c->pool, reach), at->dilation[k],
                       out);
 }
@@ -121,7 +118,7 @@ insitu_status convert_im2col(converter_t *c) {
         draft_sym(&pad, ATTR_VALUE, zero);
         TRY(emit_on(c, &pad, x, &x));
     }
-    for (uint32_t k = 0; k < 2; k++) TRY(emit_windows(c, x, &at, k, &x));
+    for (uint32_t k = 0; k < 2; k++) TRY(emit_dilated_windows(c, x, &at, k, &x));
     const shape_t parts = tensor_of(c, x)->shape; /* N, C, rows, columns, kh, kw */
     sym_t rows = sym_mul(c->pool, parts.sizes[1], sym_mul(c->pool, parts.sizes[4], parts.sizes[5]));
     shape_t joined = {.rank = 3, .sizes = {parts.sizes[0], rows, sym_mul(c->pool, parts.sizes[2], parts.sizes[3])}};

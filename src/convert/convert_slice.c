@@ -193,3 +193,17 @@ insitu_status convert_unbind(converter_t *c) {
     }
     return INSITU_OK;
 }
+
+insitu_status emit_resized(converter_t *c, tensor_id_t x, uint32_t dim, sym_t size, tensor_id_t *out) {
+    sym_t has = size_of(c, x, dim), kept = sym_min(c->pool, has, size), zero = sym_int(c->pool, 0);
+    shape_t rest = tensor_of(c, x)->shape;
+    tensor_id_t parts[2];
+    *out = x;
+    if (sym_same(has, size)) return INSITU_OK;
+    TRY(emit_slice(c, x, dim, zero, kept, 1, out));
+    if (sym_same(kept, size)) return INSITU_OK;
+    parts[0] = *out;
+    rest.sizes[dim] = sym_sub(c->pool, size, kept);
+    TRY(emit_fill(c, dtype_of(c, x), &rest, zero, &parts[1]));
+    return emit_concat(c, parts, 2, dim, out);
+}

@@ -39,6 +39,13 @@ insitu_status convert_roll(converter_t *c) {
     return INSITU_OK;
 }
 
+insitu_status emit_flip(converter_t *c, tensor_id_t x, uint32_t dim, tensor_id_t *out) {
+    sym_t item = sym_int(c->pool, dim);
+    layer_draft_t flip = draft_of(LAYER_FLIP);
+    draft_list(&flip, ATTR_DIMS, &item, 1);
+    return emit_on(c, &flip, x, out);
+}
+
 insitu_status convert_flip(converter_t *c) {
     tensor_id_t x;
     int64_t dims[MAX_RANK];
@@ -63,13 +70,10 @@ insitu_status convert_flip(converter_t *c) {
 /* flipud (param 0), fliplr (param 1): of that dimension */
 insitu_status convert_flip_dim(converter_t *c) {
     tensor_id_t x;
-    sym_t dim = sym_int(c->pool, c->param);
     TRY(take_tensor(c, "self", &x));
     if (rank_of(c, x) <= (uint32_t)c->param)
         return convert_fail(c, INSITU_FORMAT, "a tensor of rank %u", rank_of(c, x));
-    layer_draft_t flip = draft_of(LAYER_FLIP);
-    draft_list(&flip, ATTR_DIMS, &dim, 1);
-    TRY(emit_on(c, &flip, x, &x));
+    TRY(emit_flip(c, x, (uint32_t)c->param, &x));
     set_only_result(c, x);
     return INSITU_OK;
 }
@@ -87,10 +91,7 @@ insitu_status convert_rot90(converter_t *c) {
     turns = (turns % 4 + 4) % 4;
     for (uint32_t i = 0; i < 2; i++) { /* the second is flipped before a turn, the first after three or half a turn */
         if (!(turns == 2 || (turns == 1 && i == 1) || (turns == 3 && i == 0))) continue;
-        sym_t dim = sym_int(c->pool, at[i]);
-        layer_draft_t flip = draft_of(LAYER_FLIP);
-        draft_list(&flip, ATTR_DIMS, &dim, 1);
-        TRY(emit_on(c, &flip, x, &x));
+        TRY(emit_flip(c, x, at[i], &x));
     }
     if (turns % 2) TRY(emit_swap(c, x, at[0], at[1], &x));
     set_only_result(c, x);

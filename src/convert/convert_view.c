@@ -219,24 +219,3 @@ insitu_status convert_diagonal(converter_t *c) {
     set_only_result(c, result);
     return INSITU_OK;
 }
-
-/* A number is one window of itself. */
-insitu_status convert_unfold(converter_t *c) {
-    tensor_id_t x, result;
-    uint32_t dim;
-    int64_t size, step;
-    TRY(take_tensor(c, "self", &x));
-    TRY(take_dim(c, "dimension", 0, rank_of(c, x), &dim));
-    TRY(take_int(c, "size", 1, &size));
-    TRY(take_int(c, "step", 1, &step));
-    layer_draft_t unfold = draft_of(LAYER_UNFOLD);
-    draft_int(c->pool, &unfold, ATTR_DIM, dim);
-    draft_int(c->pool, &unfold, ATTR_SIZE, size);
-    draft_int(c->pool, &unfold, ATTR_STEP, step);
-    bool number = rank_of(c, x) == 0;
-    TRY(emit_at_least_1d(c, x, &x));
-    TRY(emit_on(c, &unfold, x, &result));
-    if (number) TRY(emit_squeeze(c, result, 0, &result));
-    set_only_result(c, result);
-    return INSITU_OK;
-}
