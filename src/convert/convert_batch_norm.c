@@ -94,7 +94,7 @@ insitu_status convert_batch_norm_training(converter_t *c) {
     TRY(take_real(c, "momentum", 0.1, &momentum));
     TRY(take_real(c, "eps", 1e-5, &eps));
     TRY(take_flag(c, "training", true, &training));
-    if (rank_of(c, x) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
+    if (rank_of(c, x) < 2) return convert_unsupported(c, "rank below 2");
     if (count > 3) {
         TRY(take_optional_tensor(c, "running_mean", &mean));
         TRY(take_optional_tensor(c, "running_var", &variance));

@@ -183,7 +183,7 @@ insitu_status convert_batch_norm(converter_t *c) {
     TRY(take_real(c, "eps", 1e-5, &eps));
     if (training && mean.index == NONE && variance.index == NONE) return convert_batch_norm_training(c);
     if (training || mean.index == NONE || variance.index == NONE) return convert_unsupported(c, "in training mode");
-    if (rank_of(c, x) < 2) return convert_fail(c, INSITU_FORMAT, "rank below 2");
+    if (rank_of(c, x) < 2) return convert_unsupported(c, "rank below 2");
     TRY(emit_batch_norm(c, x, mean, variance, eps, &result));
     TRY(finish_wide(c, result, dtype_of(c, x)));
     return set_empty_results(c, 1, c->node->result_count);

@@ -5,7 +5,7 @@
 
 typedef struct frames {
     int64_t size, step;
-    tensor_id_t window; /* of that size; NO_TENSOR: ones */
+    tensor_id_t window; /* of that size, real or complex; NO_TENSOR: ones */
     bool normalized;
 } frames_t;
 
@@ -24,6 +24,7 @@ static insitu_status take_frames(converter_t *c, dtype_t type, frames_t *out) {
     if (out->window.index == NONE)
         TRY(emit_fill(c, type, &(shape_t){.rank = 1, .sizes = {sym_int(c->pool, length)}}, sym_int(c->pool, 1),
                       &out->window));
+    if (dtype_is_complex(dtype_of(c, out->window))) type = type == DTYPE_F64 ? DTYPE_C128 : DTYPE_C64;
     TRY(emit_cast(c, out->window, type, &out->window));
     int64_t before = (out->size - length) / 2, after = out->size - length - before;
     tensor_id_t parts[3] = {NO_TENSOR, out->window, NO_TENSOR};
@@ -36,6 +37,16 @@ static insitu_status take_frames(converter_t *c, dtype_t type, frames_t *out) {
 
 static dtype_t real_of(dtype_t type) { return dtype_is_complex(type) ? part_of(type) : type; }
 
+/* frames times the window, complex if one of them is */
+static insitu_status emit_windowed(converter_t *c, tensor_id_t x, const frames_t *frames, tensor_id_t *out) {
+    *out = x;
+    if (frames->window.index == NONE) return INSITU_OK;
+    const operand_t both[2] = {operand_of_tensor(c, x), operand_of_tensor(c, frames->window)};
+    dtype_t type;
+    TRY(promote(c, both, 2, &type));
+    return emit_operation(c, OP_MUL, both[0], both[1], type, out);
+}
+
 /* (time) or (batch, time) to (frequency, frame) or (batch, frequency, frame) */
 insitu_status convert_stft(converter_t *c) {
     tensor_id_t x, result;
@@ -44,18 +55,15 @@ insitu_status convert_stft(converter_t *c) {
     TRY(take_tensor(c, "self", &x));
     uint32_t rank = rank_of(c, x);
     dtype_t type = dtype_of(c, x);
-    bool is_complex = dtype_is_complex(type);
     if (rank != 1 && rank != 2) return convert_fail(c, INSITU_FORMAT, "a signal of rank %u", rank);
-    if (!is_complex && (!dtype_is_float(type) || wide_dtype(type) != type))
+    if ((!dtype_is_complex(type) && !dtype_is_float(type)) || wide_dtype(type) != type)
         return convert_unsupported(c, "a transform of %s", dtype_name(type));
     TRY(take_frames(c, real_of(type), &frames));
+    TRY(emit_windows(c, x, rank - 1, frames.size, frames.step, &result));
+    TRY(emit_windowed(c, result, &frames, &result));
+    bool is_complex = dtype_is_complex(dtype_of(c, result));
     TRY(take_flag(c, "onesided", !is_complex, &onesided));
     TRY(take_flag(c, "return_complex", is_complex, &as_complex));
-    TRY(emit_windows(c, x, rank - 1, frames.size, frames.step, &result));
-    if (frames.window.index != NONE) {
-        TRY(emit_cast(c, frames.window, type, &frames.window));
-        TRY(emit_binary(c, OP_MUL, result, frames.window, &result));
-    }
     fourier_t how = {.kind = is_complex ? FFT_C2C : onesided ? FFT_R2C : FFT_R2C_WHOLE, .dims = {rank}, .count = 1};
     how.sizes[0] = sym_int(c->pool, frames.size);
     how.scale = frames.normalized ? FFT_BY_ROOT : FFT_PLAIN;
@@ -76,10 +84,7 @@ static insitu_status emit_frames(converter_t *c, tensor_id_t x, const frames_t *
     how.sizes[0] = sym_int(c->pool, frames->size);
     how.scale = frames->normalized ? FFT_BY_ROOT : FFT_BY_SIZE;
     TRY(emit_fourier(c, x, &how, out));
-    if (frames->window.index == NONE) return INSITU_OK;
-    tensor_id_t window;
-    TRY(emit_cast(c, frames->window, dtype_of(c, *out), &window));
-    return emit_binary(c, OP_MUL, *out, window, out);
+    return emit_windowed(c, *out, frames, out);
 }
 
 /* The sum of the squared windows at each element of the signal, (1, time) */
@@ -124,7 +129,8 @@ insitu_status convert_istft(converter_t *c) {
     TRY(emit_envelope(c, &frames, type, count, whole, &envelope));
     TRY(emit_slice(c, result, 1, edge, end, 1, &result));
     TRY(emit_slice(c, envelope, 1, edge, end, 1, &envelope));
-    TRY(emit_scalar_float(c, OP_LE, envelope, 1e-11, false, &low));
+    TRY(emit_unary(c, OP_ABS, envelope, &low));
+    TRY(emit_scalar_float(c, OP_LE, low, 1e-11, false, &low));
     TRY(require_none(c, low, "the windows of istft don't cover the signal"));
     TRY(emit_cast(c, envelope, dtype_of(c, result), &envelope));
     TRY(emit_binary(c, OP_DIV, result, envelope, &result));

@@ -440,9 +440,11 @@ static insitu_status place_mutation(functionalizer_t *state, node_id_t id, const
     const graph_node_t node = *graph_node_of(state->graph, id);
     char text[NODE_TEXT_SIZE];
     value_id_t self;
-    if (state->graph->functional)
-        FAIL(state->sets.diag, INSITU_FORMAT, "%s writes its argument in a program that was saved as functional",
-             node_text(&node, text, sizeof(text)));
+    if (state->graph->functional) { /* PyTorch itself leaves operators there whose schema doesn't say that they write */
+        bool is_marked = node.schema && node.schema->writes;
+        FAIL(state->sets.diag, is_marked ? INSITU_FORMAT : INSITU_UNSUPPORTED,
+             "%s writes its argument in a program that was saved as functional", node_text(&node, text, sizeof(text)));
+    }
     switch (mutation->kind) {
     case MUTATION_NONE: return place_node(state, id);
     case MUTATION_COPY: return place_copy(state, &node);

@@ -118,9 +118,11 @@ def left_out(names):
 
 def text_of(found, names):
     """The page. names: all of PyTorch's table."""
+    count = len([name for name in names if selection.family_left_out(name) is None])
+    part = [] if len(found) == count else [f"This page is of {len(found)} of the {count} operators so far.", ""]
     free = [name for name, outcomes in found.items() if any(outcome.free for outcome in outcomes)]
     return "\n".join([
-        HEAD, *totals(found), "", "## Table", "", *table(found), "", "## Random and unwritten numbers", "", RANDOM, "", f"{quoted(free)}.",
+        HEAD, *part, *totals(found), "", "## Table", "", *table(found), "", "## Random and unwritten numbers", "", RANDOM, "", f"{quoted(free)}.",
         *listed("Refused", "By reason, which names the operator of the saved program.", found, "refused"),
         *listed("Not exported", "What PyTorch says of the cases that it does not save.", found, "unexported"),
         *listed("Wrong", "Faults of Insitu.", found, "wrong"), *left_out(names), ""])

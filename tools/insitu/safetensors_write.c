@@ -17,11 +17,14 @@ static int64_t tensor_bytes(const insitu_tensor *tensor) {
     return bytes;
 }
 
+/* A dtype that the format lacks is U8 with one more dimension, the bytes of an element, as in state files. */
 static json_t *tensor_entry(const insitu_tensor *tensor, int64_t begin) {
+    const char *name = safetensors_dtype_name(tensor->dtype);
     json_t *shape = json_array();
     for (int32_t i = 0; i < tensor->ndim; i++) json_array_append_new(shape, json_integer(tensor->shape[i]));
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", safetensors_dtype_name(tensor->dtype), "shape", shape,
-                     "data_offsets", (json_int_t)begin, (json_int_t)begin + (json_int_t)tensor_bytes(tensor));
+    if (!name) json_array_append_new(shape, json_integer(tensor->dtype.bits / 8));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", name ? name : "U8", "shape", shape, "data_offsets",
+                     (json_int_t)begin, (json_int_t)begin + (json_int_t)tensor_bytes(tensor));
 }
 
 /* The header's text, padded with spaces so that the elements begin at a multiple of 8; NULL if memory is short. */
@@ -106,8 +109,8 @@ static int write_file(const char *path, const char *header, const tensor_list_t 
 int tensors_write(const char *path, const tensor_list_t *tensors) {
     for (size_t i = 0; i < tensors->count; i++) {
         const insitu_tensor *tensor = &tensors->items[i].tensor;
-        if (!safetensors_dtype_name(tensor->dtype) || tensor->ndim > MAX_DIMENSIONS)
-            return report_error("'%s' can't be written: safetensors files have no such dtype", tensors->items[i].name);
+        if (tensor->ndim > MAX_DIMENSIONS)
+            return report_error("'%s' can't be written: over %d dimensions", tensors->items[i].name, MAX_DIMENSIONS);
     }
     char *header = header_text(tensors);
     int code = header ? write_file(path, header, tensors) : report_error("out of memory for '%s'", path);
