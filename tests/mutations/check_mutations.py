@@ -78,8 +78,9 @@ def export_forms(program, results):
     """What PyTorch exports of the program, by form; a result of the others says why not."""
     exported = {}
     for result in results:
+        module, call = program.module(), program.calls()[0]  # what fails here is a fault of the case
         try:
-            exported.update(export(program.module(), program.calls()[0], program.dynamic(), [result.form]))
+            exported.update(export(module, call, program.dynamic(), [result.form]))
         except Exception as error:  # whatever the exporter raises
             result.unexported = (str(error).strip() or repr(error)).splitlines()[0][:200]
     return exported

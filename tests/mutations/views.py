@@ -60,6 +60,19 @@ form("real of complex",
      case("torch.view_as_complex(state)[1] = x", state=f32(3, 2), x=c64()),
      case("torch.view_as_complex(state).imag.neg_()", state=f32(2, 3, 2)))
 
+form("complex arithmetic",
+     case("state.mul_(x)", state=c64(2, 3), x=c64(2, 3), close=True),
+     case("state.mul_(x).add_(1j)", state=c64(4), x=c64(), close=True),
+     case("state[1:] += x", state=c64(4), x=c64(3)),
+     case("state[0].mul_(0.5)\nreturn state.abs()", state=c64(3, 2), close=True),
+     case("state.t()[1].copy_(x * state[:, 0])", state=c64(2, 3), x=c64(2), close=True),
+     case("torch.view_as_complex(state).mul_(x)", state=f32(3, 2), x=c64(3), close=True),
+     case("state.real.mul_(state.imag)", state=c64(2, 3)),
+     case("state.index_add_(0, i, x)", state=c64(4, 2), i=each([2, 0], [1, 1], [3, 0]), x=c64(2, 2)),
+     case("state.copy_(state.conj())", state=c64(3)),
+     case("state.conj_physical_()", state=c64(3)),
+     case("old = state * 2\nstate.copy_(x)\nreturn old + state", state=c64(3), x=c64(3)))
+
 form("dtype view",
      case("state.view(torch.int32)[1] = x", state=f32(4, 6), x=i32(6)),
      case("state.view(torch.int16)[:, 3:5] = x", state=f32(4, 6), x=i16(4, 2)),
