@@ -46,14 +46,6 @@ insitu_status convert_polar(converter_t *c) {
     return INSITU_OK;
 }
 
-/* |x| of the parts, in their dtype */
-static insitu_status emit_length(converter_t *c, const tensor_id_t parts[2], tensor_id_t *out) {
-    tensor_id_t wide[2];
-    for (uint32_t i = 0; i < 2; i++) TRY(emit_cast(c, parts[i], DTYPE_F64, &wide[i]));
-    TRY(emit_hypot(c, wide[0], wide[1], out));
-    return emit_cast(c, *out, dtype_of(c, parts[0]), out);
-}
-
 /* a cosh(b) of the real part, c sinh(b) of the imaginary one, where a and c are functions of the real part */
 static insitu_status emit_wave(converter_t *c, const op_kind_t of_real[2], const tensor_id_t x[2], tensor_id_t out[2]) {
     const op_kind_t of_imaginary[2] = {OP_COSH, OP_SINH};
@@ -78,7 +70,7 @@ static insitu_status emit_cosine(converter_t *c, const tensor_id_t x[2], tensor_
 /* The root in the right half plane: with t = sqrt((|a| + |x|) / 2), (t, b / 2t) where a >= 0, else (|b| / 2t, t with b's sign). */
 static insitu_status emit_root(converter_t *c, const tensor_id_t x[2], tensor_id_t out[2]) {
     tensor_id_t length, root, low, is_zero, is_right, is_below, other[2], negative;
-    TRY(emit_length(c, x, &length));
+    TRY(emit_hypot(c, x[0], x[1], &length));
     TRY(emit_unary(c, OP_ABS, x[0], &root));
     TRY(emit_scalar_float(c, OP_MUL, root, 0.5, false, &root));
     TRY(emit_scalar_float(c, OP_MUL, length, 0.5, false, &length));
@@ -100,7 +92,7 @@ static insitu_status emit_root(converter_t *c, const tensor_id_t x[2], tensor_id
 /* x / |x|, and 0 of 0 */
 static insitu_status emit_direction(converter_t *c, const tensor_id_t x[2], tensor_id_t out[2]) {
     tensor_id_t length, is_zero;
-    TRY(emit_length(c, x, &length));
+    TRY(emit_hypot(c, x[0], x[1], &length));
     TRY(emit_scalar_float(c, OP_EQ, length, 0, false, &is_zero));
     for (uint32_t i = 0; i < 2; i++) {
         TRY(emit_binary(c, OP_DIV, x[i], length, &out[i]));
@@ -122,7 +114,7 @@ static insitu_status emit_exponential(converter_t *c, const tensor_id_t x[2], te
 
 static insitu_status emit_logarithm(converter_t *c, const tensor_id_t x[2], tensor_id_t out[2]) {
     tensor_id_t length;
-    TRY(emit_length(c, x, &length));
+    TRY(emit_hypot(c, x[0], x[1], &length));
     TRY(emit_unary(c, OP_LOG, length, &out[0]));
     return emit_binary(c, OP_ATAN2, x[1], x[0], &out[1]);
 }
@@ -163,7 +155,7 @@ insitu_status emit_complex_unary(converter_t *c, op_kind_t op, tensor_id_t x, te
     if (op == OP_RECIPROCAL || op == OP_RSQRT || op == OP_SIGMOID) return emit_composed(c, op, x, out);
     TRY(take_apart(c, x, parts));
     if (op == OP_ABS) {
-        TRY(emit_length(c, parts, out));
+        TRY(emit_hypot(c, parts[0], parts[1], out));
         return emit_cast(c, *out, part_of(type), out);
     }
     if (joins_answers(op, &join)) {

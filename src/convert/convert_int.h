@@ -177,7 +177,7 @@ MUST_CHECK insitu_status emit_complex_matmul(converter_t *c, tensor_id_t a, tens
                                              tensor_id_t *out);
 /* A complex number of the program, of rank 0, in c128. */
 MUST_CHECK insitu_status emit_complex_number(converter_t *c, double real, double imaginary, tensor_id_t *out);
-/* sqrt(a^2 + b^2) of f64, which doesn't overflow (convert_distance.c) */
+/* sqrt(a^2 + b^2), which doesn't overflow (convert_distance.c) */
 MUST_CHECK insitu_status emit_hypot(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out);
 /* The operand as a tensor of that dtype, broadcast to the shape. */
 MUST_CHECK insitu_status emit_operand(converter_t *c, operand_t operand, dtype_t type, const shape_t *shape,
