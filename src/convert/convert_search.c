@@ -107,8 +107,8 @@ insitu_status convert_histc(converter_t *c) {
     shape_t flat = {.rank = 1, .sizes = {shape_numel(c->pool, &tensor_of(c, x)->shape)}};
     TRY(emit_reshape(c, x, &flat, &x));
     if (!dtype_is_float(type)) TRY(emit_cast(c, x, DTYPE_F64, &x));
+    TRY(emit_bin(c, x, low, high, bins, &bin)); /* rounded in x's dtype each time, as PyTorch does it */
     TRY(emit_wide(c, x, &x));
-    TRY(emit_bin(c, x, low, high, bins, &bin));
     TRY(emit_scalar(c, OP_GE, x, low, false, &inside));
     TRY(emit_scalar(c, OP_LE, x, high, false, &above));
     TRY(emit_binary(c, OP_LOGICAL_AND, inside, above, &inside));
