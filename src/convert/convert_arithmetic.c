@@ -274,9 +274,8 @@ insitu_status convert_addc(converter_t *c) {
     return finish_wide(c, product, type);
 }
 
-/* A weight that is a tensor: below 0.5 self + weight (end - self), else end + (weight - 1) (end - self). */
-static insitu_status emit_lerp(converter_t *c, tensor_id_t self, tensor_id_t end, tensor_id_t span, tensor_id_t weight,
-                               tensor_id_t *out) {
+insitu_status emit_lerp(converter_t *c, tensor_id_t self, tensor_id_t end, tensor_id_t span, tensor_id_t weight,
+                        tensor_id_t *out) {
     tensor_id_t near, far, small;
     dtype_t type = dtype_of(c, self);
     operand_t gap = operand_of_tensor(c, span);
@@ -314,4 +313,50 @@ insitu_status convert_lerp(converter_t *c) {
     TRY(emit_scaled_sum(c, operand_of_tensor(c, near ? self : end), operand_of_tensor(c, span),
                         sym_float(c->pool, value), wide, &result));
     return finish_wide(c, result, type);
+}
+
+/* float_power: in f64, or c128 */
+insitu_status convert_float_power(converter_t *c) {
+    operand_t operands[2];
+    tensor_id_t result;
+    TRY(take_operand(c, "self", &operands[0]));
+    TRY(take_operand(c, "exponent", &operands[1]));
+    bool is_complex = dtype_is_complex(operands[0].dtype) || dtype_is_complex(operands[1].dtype);
+    TRY(emit_operation(c, OP_POW, operands[0], operands[1], is_complex ? DTYPE_C128 : DTYPE_F64, &result));
+    set_only_result(c, result);
+    return INSITU_OK;
+}
+
+/* a == b, or |a - b| is finite and at most atol + |rtol b|; integers as f32 */
+insitu_status convert_isclose(converter_t *c) {
+    tensor_id_t a, b, close, gap, allowed, finite;
+    double relative, absolute;
+    bool equal_nan;
+    TRY(take_tensor(c, "self", &a));
+    TRY(take_tensor(c, "other", &b));
+    TRY(take_float(c, "rtol", 1e-5, &relative));
+    TRY(take_float(c, "atol", 1e-8, &absolute));
+    TRY(take_flag(c, "equal_nan", false, &equal_nan));
+    TRY(emit_binary(c, OP_EQ, a, b, &close));
+    if (equal_nan && !dtype_is_integral(dtype_of(c, a))) {
+        TRY(emit_unary(c, OP_ISNAN, a, &gap));
+        TRY(emit_unary(c, OP_ISNAN, b, &allowed));
+        TRY(emit_binary(c, OP_LOGICAL_AND, gap, allowed, &gap));
+        TRY(emit_binary(c, OP_LOGICAL_OR, close, gap, &close));
+    }
+    if (relative != 0 || absolute != 0) {
+        TRY(emit_float(c, a, &a));
+        TRY(emit_float(c, b, &b));
+        TRY(emit_scalar_float(c, OP_MUL, b, relative, false, &allowed));
+        TRY(emit_unary(c, OP_ABS, allowed, &allowed));
+        TRY(emit_scalar_float(c, OP_ADD, allowed, absolute, false, &allowed));
+        TRY(emit_binary(c, OP_SUB, a, b, &gap));
+        TRY(emit_unary(c, OP_ABS, gap, &gap));
+        TRY(emit_unary(c, OP_ISFINITE, gap, &finite));
+        TRY(emit_binary(c, OP_LE, gap, allowed, &gap));
+        TRY(emit_binary(c, OP_LOGICAL_AND, gap, finite, &gap));
+        TRY(emit_binary(c, OP_LOGICAL_OR, close, gap, &close));
+    }
+    set_only_result(c, close);
+    return INSITU_OK;
 }

@@ -268,6 +268,11 @@ MUST_CHECK insitu_status emit_of_neighbours(converter_t *c, op_kind_t op, tensor
 MUST_CHECK insitu_status emit_row_distance(converter_t *c, tensor_id_t a, tensor_id_t b, double order, sym_t eps,
                                            bool keepdim, tensor_id_t *out);
 
+/* matmul of vectors, matrices and batches of them (convert_matmul.c) */
+MUST_CHECK insitu_status emit_product(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out);
+/* By a tensor of weights, below 0.5 self + weight span, else end + (weight - 1) span; span = end - self (convert_arithmetic.c) */
+MUST_CHECK insitu_status emit_lerp(converter_t *c, tensor_id_t self, tensor_id_t end, tensor_id_t span,
+                                   tensor_id_t weight, tensor_id_t *out);
 /* The only result, beta self + alpha product (convert_matmul.c). */
 MUST_CHECK insitu_status finish_scaled_sum(converter_t *c, tensor_id_t product);
 

@@ -38,7 +38,7 @@ static insitu_status emit_batched_product(converter_t *c, tensor_id_t a, tensor_
     return emit_matmul(c, a, b, NO_TENSOR, out);
 }
 
-static insitu_status emit_any_product(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out) {
+insitu_status emit_product(converter_t *c, tensor_id_t a, tensor_id_t b, tensor_id_t *out) {
     uint32_t left = rank_of(c, a), right = rank_of(c, b);
     if (left == 0 || right == 0) return convert_fail(c, INSITU_FORMAT, "an operand without dimensions");
     if (left == 1) TRY(emit_unsqueeze(c, a, 0, &a));
@@ -63,7 +63,7 @@ insitu_status convert_matmul(converter_t *c) {
     TRY(take_tensor(c, "self", &a));
     if (c->param) TRY(emit_conjugate(c, a, &a));
     TRY(take_either(c, "other", has_arg(c, "mat2") ? "mat2" : has_arg(c, "vec") ? "vec" : "tensor", &b));
-    TRY(emit_any_product(c, a, b, &result));
+    TRY(emit_product(c, a, b, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }
@@ -75,7 +75,7 @@ insitu_status convert_linear(converter_t *c) {
     TRY(take_tensor(c, "weight", &weight));
     TRY(take_optional_tensor(c, "bias", &bias));
     if (rank_of(c, weight) != 2 || rank_of(c, x) == 0) {
-        TRY(emit_any_product(c, x, weight, &result));
+        TRY(emit_product(c, x, weight, &result));
         if (bias.index != NONE) TRY(emit_binary(c, OP_ADD, result, bias, &result));
     } else {
         bool fits = bias.index != NONE && rank_of(c, bias) == 1;
@@ -133,7 +133,7 @@ insitu_status convert_addmm(converter_t *c) {
         set_only_result(c, result);
         return INSITU_OK;
     }
-    TRY(emit_any_product(c, a, b, &result));
+    TRY(emit_product(c, a, b, &result));
     return finish_scaled_sum(c, result);
 }
 
