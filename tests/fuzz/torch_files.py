@@ -10,8 +10,9 @@ import zipfile
 # ScalarType of the format: class of storages, dtype, bytes of an element.
 DTYPES = {1: ("ByteStorage", "uint8", 1), 2: ("CharStorage", "int8", 1), 3: ("ShortStorage", "int16", 2),
           4: ("IntStorage", "int32", 4), 5: ("LongStorage", "int64", 8), 6: ("HalfStorage", "float16", 2),
-          7: ("FloatStorage", "float32", 4), 8: ("DoubleStorage", "float64", 8), 12: ("BoolStorage", "bool", 1),
-          13: ("BFloat16Storage", "bfloat16", 2)}
+          7: ("FloatStorage", "float32", 4), 8: ("DoubleStorage", "float64", 8),
+          10: ("ComplexFloatStorage", "complex64", 8), 11: ("ComplexDoubleStorage", "complex128", 16),
+          12: ("BoolStorage", "bool", 1), 13: ("BFloat16Storage", "bfloat16", 2)}
 
 
 def _global(module, name):
