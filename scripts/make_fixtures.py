@@ -23,8 +23,10 @@ import torch
 from safetensors.torch import save_file
 
 import record_values
-from fixtures import aliases, complex_numbers, control, decoder, items, programs, sizes, spectral, streaming, views
+from fixtures import (aliases, complex_numbers, control, decoder, items, programs, sizes, spectral, streaming,  # noqa: F401
+                      views)
 from fixtures.exporting import export, mutated_inputs, record, record_states, save, user_inputs
+from fixtures.fixture import FIXTURES
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
 LIMIT = 13 << 18
@@ -73,7 +75,7 @@ def main():
     torch.set_num_threads(1)
     DATA.mkdir(exist_ok=True)
     wanted = set(sys.argv[1:])
-    for make in decoder.FIXTURES + programs.FIXTURES + control.FIXTURES + items.FIXTURES + sizes.FIXTURES + streaming.FIXTURES + views.FIXTURES + aliases.FIXTURES + complex_numbers.FIXTURES + spectral.FIXTURES:
+    for make in FIXTURES:
         name = make.__name__
         if wanted and name not in wanted:
             continue

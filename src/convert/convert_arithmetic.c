@@ -85,6 +85,14 @@ static insitu_status emit_rounded_sum(converter_t *c, operand_t a, operand_t b, 
     return emit_cast(c, *out, type, out);
 }
 
+/* a + factor b, of which the product is made first */
+static insitu_status emit_scaled_then_added(converter_t *c, operand_t a, tensor_id_t b, sym_t factor, dtype_t type,
+                                            tensor_id_t *out) {
+    TRY(emit_cast(c, b, type, &b));
+    TRY(emit_scalar(c, OP_MUL, b, factor, false, &b));
+    return emit_operation(c, OP_ADD, a, operand_of_tensor(c, b), type, out);
+}
+
 /* a + factor b in the dtype, rounded once, as PyTorch's vector loops round; f16 and bf16 round the factor first. A few
  * elements of those go through its scalar loop, which rounds the product too. */
 static insitu_status emit_scaled_sum(converter_t *c, operand_t a, operand_t b, sym_t factor, dtype_t type,
@@ -93,19 +101,14 @@ static insitu_status emit_scaled_sum(converter_t *c, operand_t a, operand_t b, s
     bool constant = sym_constant_float(c->pool, factor, &known);
     if (constant && known == 1) return emit_operation(c, OP_ADD, a, b, type, out);
     if (constant && known == -1) return emit_operation(c, OP_SUB, a, b, type, out);
-    if (constant && wide_dtype(type) != type && !dtype_is_complex(type))
-        factor = sym_float(c->pool, dtype_round(type, known));
     tensor_id_t operands[2];
     shape_t shape = {0};
+    if (dtype_is_complex(type) && !b.is_number) return emit_scaled_then_added(c, a, b.tensor, factor, type, out);
+    if (constant && wide_dtype(type) != type) factor = sym_float(c->pool, dtype_round(type, known));
     if (!a.is_number) shape = tensor_of(c, a.tensor)->shape;
     if (!b.is_number) TRY(broadcast_shapes(c, &tensor_of(c, b.tensor)->shape, &shape, &shape));
-    if (!constant && wide_dtype(type) != type && !dtype_is_complex(type))
-        return emit_rounded_sum(c, a, b, factor, type, &shape, out);
-    if (!b.is_number && (dtype_is_complex(type) || is_short(c, &shape, type))) {
-        TRY(emit_cast(c, b.tensor, type, &operands[1]));
-        TRY(emit_scalar(c, OP_MUL, operands[1], factor, false, &operands[1]));
-        return emit_operation(c, OP_ADD, a, operand_of_tensor(c, operands[1]), type, out);
-    }
+    if (!constant && wide_dtype(type) != type) return emit_rounded_sum(c, a, b, factor, type, &shape, out);
+    if (!b.is_number && is_short(c, &shape, type)) return emit_scaled_then_added(c, a, b.tensor, factor, type, out);
     TRY(emit_operand(c, a, type, &shape, &operands[0]));
     TRY(emit_operand(c, b, type, &shape, &operands[1]));
     layer_draft_t sum = draft_of(LAYER_BINARY);

@@ -72,19 +72,24 @@ insitu_status convert_trace(converter_t *c) {
     return INSITU_OK;
 }
 
-/* eye: ones where the row is the column */
+insitu_status emit_eye(converter_t *c, dtype_t type, sym_t rows, sym_t columns, tensor_id_t *out) {
+    sym_t zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
+    tensor_id_t row, column;
+    TRY(emit_iota(c, DTYPE_I64, rows, zero, one, &row));
+    TRY(emit_iota(c, DTYPE_I64, columns, zero, one, &column));
+    TRY(emit_unsqueeze(c, row, 1, &row));
+    TRY(emit_binary(c, OP_EQ, row, column, out));
+    return emit_cast(c, *out, type, out);
+}
+
 insitu_status convert_eye(converter_t *c) {
-    sym_t rows, columns, zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
-    tensor_id_t row, column, result;
+    sym_t rows, columns;
+    tensor_id_t result;
     dtype_t type;
     TRY(take_sym(c, "n", &rows));
     TRY(take_sym_or(c, "m", rows, &columns));
     TRY(take_dtype(c, "dtype", DTYPE_F32, &type));
-    TRY(emit_iota(c, DTYPE_I64, rows, zero, one, &row));
-    TRY(emit_iota(c, DTYPE_I64, columns, zero, one, &column));
-    TRY(emit_unsqueeze(c, row, 1, &row));
-    TRY(emit_binary(c, OP_EQ, row, column, &result));
-    TRY(emit_cast(c, result, type, &result));
+    TRY(emit_eye(c, type, rows, columns, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }

@@ -25,20 +25,26 @@ static bool is_one(const converter_t *c, sym_t number) {
     return sym_constant_float(c->pool, number, &known) && known == 1;
 }
 
-/* scale cos and scale sin, negated but backward, of 2 pi jk / n, for j < rows and k < columns; f64 */
+/* cos and sin, negated but backward, of 2 pi times as many parts of the round as integers tell; f64 */
+static insitu_status emit_roots(converter_t *c, tensor_id_t parts, sym_t round, bool backward, tensor_id_t out[2]) {
+    tensor_id_t angle;
+    TRY(emit_scalar(c, OP_REMAINDER, parts, round, false, &angle)); /* so that large angles are exact */
+    TRY(emit_cast(c, angle, DTYPE_F64, &angle));
+    TRY(emit_scalar(c, OP_MUL, angle, quotient_of(c, sym_float(c->pool, two_pi), round), false, &angle));
+    TRY(emit_unary(c, OP_COS, angle, &out[0]));
+    TRY(emit_unary(c, OP_SIN, angle, &out[1]));
+    return backward ? INSITU_OK : emit_unary(c, OP_NEG, out[1], &out[1]);
+}
+
+/* The roots of jk parts of the size, for j < rows and k < columns, times scale */
 static insitu_status emit_waves(converter_t *c, const transform_t *t, sym_t rows, sym_t columns, tensor_id_t out[2]) {
     sym_t zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
-    tensor_id_t j, k, angle;
+    tensor_id_t j, k, parts;
     TRY(emit_iota(c, DTYPE_I64, rows, zero, one, &j));
     TRY(emit_iota(c, DTYPE_I64, columns, zero, one, &k));
     TRY(emit_unsqueeze(c, j, 1, &j));
-    TRY(emit_binary(c, OP_MUL, j, k, &angle));
-    TRY(emit_scalar(c, OP_REMAINDER, angle, t->size, false, &angle)); /* so that large angles are exact */
-    TRY(emit_cast(c, angle, DTYPE_F64, &angle));
-    TRY(emit_scalar(c, OP_MUL, angle, quotient_of(c, sym_float(c->pool, two_pi), t->size), false, &angle));
-    TRY(emit_unary(c, OP_COS, angle, &out[0]));
-    TRY(emit_unary(c, OP_SIN, angle, &out[1]));
-    if (!t->backward) TRY(emit_unary(c, OP_NEG, out[1], &out[1]));
+    TRY(emit_binary(c, OP_MUL, j, k, &parts));
+    TRY(emit_roots(c, parts, t->size, t->backward, out));
     for (uint32_t i = 0; i < 2 && !is_one(c, t->scale); i++)
         TRY(emit_scalar(c, OP_MUL, out[i], t->scale, false, &out[i]));
     return INSITU_OK;
@@ -54,16 +60,8 @@ static insitu_status emit_beside(converter_t *c, tensor_id_t a, tensor_id_t b, u
 
 /* x (..., rows) times matrix (rows, columns) */
 static insitu_status emit_lines_product(converter_t *c, tensor_id_t x, tensor_id_t matrix, tensor_id_t *out) {
-    shape_t shape = tensor_of(c, x)->shape, flat = {.rank = 2};
-    uint32_t last = shape.rank - 1;
-    flat.sizes[0] = sym_int(c->pool, 1);
-    for (uint32_t i = 0; i < last; i++) flat.sizes[0] = sym_mul(c->pool, flat.sizes[0], shape.sizes[i]);
-    flat.sizes[1] = shape.sizes[last];
-    TRY(emit_reshape(c, x, &flat, &x));
     TRY(emit_cast(c, matrix, dtype_of(c, x), &matrix));
-    TRY(emit_matmul(c, x, matrix, NO_TENSOR, out));
-    shape.sizes[last] = size_of(c, matrix, 1);
-    return emit_reshape(c, *out, &shape, out);
+    return emit_product(c, x, matrix, out);
 }
 
 static insitu_status emit_matrix(converter_t *c, tensor_id_t x, sym_t rows, sym_t columns, tensor_id_t *out) {
@@ -147,12 +145,7 @@ static insitu_status emit_chirp(converter_t *c, const transform_t *t, dtype_t pa
     tensor_id_t j, parts[2];
     TRY(emit_iota(c, DTYPE_I64, t->size, zero, one, &j));
     TRY(emit_binary(c, OP_MUL, j, j, &j));
-    TRY(emit_scalar(c, OP_REMAINDER, j, twice(c, t->size), false, &j)); /* so that large angles are exact */
-    TRY(emit_cast(c, j, DTYPE_F64, &j));
-    TRY(emit_scalar(c, OP_MUL, j, quotient_of(c, sym_float(c->pool, two_pi / 2), t->size), false, &j));
-    TRY(emit_unary(c, OP_COS, j, &parts[0]));
-    TRY(emit_unary(c, OP_SIN, j, &parts[1]));
-    if (!t->backward) TRY(emit_unary(c, OP_NEG, parts[1], &parts[1]));
+    TRY(emit_roots(c, j, twice(c, t->size), t->backward, parts));
     for (uint32_t i = 0; i < 2; i++) TRY(emit_cast(c, parts[i], part, &parts[i]));
     return emit_from_parts(c, parts, out);
 }
@@ -372,8 +365,8 @@ insitu_status convert_fft(converter_t *c) {
     sym_t sizes[MAX_RANK];
     uint32_t count;
     bool is_inverse = (c->param & FFT_INVERSE) != 0, is_real = (c->param & FFT_REAL) != 0;
-    bool turns = (c->param & FFT_HERMITIAN) !=
-                 0; /* hfft is irfft of the conjugate, ihfft the conjugate of rfft, scaled as named */
+    /* hfft is irfft of the conjugate, ihfft the conjugate of rfft, both scaled as they are named */
+    bool turns = (c->param & FFT_HERMITIAN) != 0;
     fourier_t how = {.backward = is_inverse != turns};
     TRY(take_tensor(c, "self", &x));
     TRY(emit_float(c, x, &x));

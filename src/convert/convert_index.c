@@ -86,6 +86,13 @@ insitu_status convert_index_select(converter_t *c) {
     return INSITU_OK;
 }
 
+insitu_status emit_gather(converter_t *c, tensor_id_t x, tensor_id_t index, uint32_t dim, tensor_id_t *out) {
+    tensor_id_t operands[2] = {x, index};
+    layer_draft_t gather = draft_of(LAYER_GATHER);
+    draft_int(c->pool, &gather, ATTR_DIM, dim);
+    return emit(c, &gather, operands, 2, out);
+}
+
 insitu_status convert_gather(converter_t *c) {
     tensor_id_t x, index, operands[2], result;
     uint32_t dim;
@@ -94,9 +101,7 @@ insitu_status convert_gather(converter_t *c) {
     TRY(take_tensor(c, "index", &index));
     TRY(emit_at_least_1d(c, x, &operands[0]));
     TRY(emit_at_least_1d(c, index, &operands[1]));
-    layer_draft_t gather = draft_of(LAYER_GATHER);
-    draft_int(c->pool, &gather, ATTR_DIM, dim);
-    TRY(emit(c, &gather, operands, 2, &result));
+    TRY(emit_gather(c, operands[0], operands[1], dim, &result));
     if (rank_of(c, index) == 0) TRY(emit_squeeze(c, result, 0, &result));
     set_only_result(c, result);
     return INSITU_OK;
@@ -127,9 +132,7 @@ insitu_status convert_take_along(converter_t *c) {
         flat.sizes[0] = shape_numel(c->pool, &tensor_of(c, index)->shape);
         TRY(emit_reshape(c, index, &flat, &operands[1]));
     }
-    layer_draft_t gather = draft_of(LAYER_GATHER);
-    draft_int(c->pool, &gather, ATTR_DIM, dim);
-    TRY(emit(c, &gather, operands, 2, &result));
+    TRY(emit_gather(c, operands[0], operands[1], dim, &result));
     set_only_result(c, result);
     return INSITU_OK;
 }

@@ -273,6 +273,11 @@ MUST_CHECK insitu_status emit_product(converter_t *c, tensor_id_t a, tensor_id_t
 /* By a tensor of weights, below 0.5 self + weight span, else end + (weight - 1) span; span = end - self (convert_arithmetic.c) */
 MUST_CHECK insitu_status emit_lerp(converter_t *c, tensor_id_t self, tensor_id_t end, tensor_id_t span,
                                    tensor_id_t weight, tensor_id_t *out);
+/* x at the index's positions along dim (convert_index.c); values and their places along dim, stable (convert_sort.c) */
+MUST_CHECK insitu_status emit_gather(converter_t *c, tensor_id_t x, tensor_id_t index, uint32_t dim, tensor_id_t *out);
+MUST_CHECK insitu_status emit_sort(converter_t *c, tensor_id_t x, uint32_t dim, bool descending, tensor_id_t out[2]);
+/* Ones where the row is the column (convert_diag.c) */
+MUST_CHECK insitu_status emit_eye(converter_t *c, dtype_t type, sym_t rows, sym_t columns, tensor_id_t *out);
 /* The only result, beta self + alpha product (convert_matmul.c). */
 MUST_CHECK insitu_status finish_scaled_sum(converter_t *c, tensor_id_t product);
 

@@ -93,12 +93,8 @@ insitu_status convert_matrix_power(converter_t *c) {
     if (power < 0) return convert_unsupported(c, "the inverse of a matrix");
     if (rank < 2) return convert_fail(c, INSITU_FORMAT, "a matrix of rank %u", rank);
     if (power == 0) {
-        tensor_id_t row, column;
-        sym_t size = size_of(c, x, rank - 1), zero = sym_int(c->pool, 0), one = sym_int(c->pool, 1);
-        TRY(emit_iota(c, DTYPE_I64, size, zero, one, &row));
-        TRY(emit_unsqueeze(c, row, 1, &column));
-        TRY(emit_binary(c, OP_EQ, row, column, &result));
-        TRY(emit_cast(c, result, dtype_of(c, x), &result));
+        sym_t size = size_of(c, x, rank - 1);
+        TRY(emit_eye(c, dtype_of(c, x), size, size, &result));
         TRY(emit_expand(c, result, &tensor_of(c, x)->shape, &result));
     }
     for (; power > 0; power /= 2) {

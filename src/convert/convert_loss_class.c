@@ -43,10 +43,7 @@ static insitu_status take_indices(converter_t *c, classes_t *at) {
 
 /* Of each target's class in x, 0 where the target is ignored. */
 static insitu_status emit_chosen(converter_t *c, const classes_t *at, tensor_id_t x, tensor_id_t *out) {
-    tensor_id_t operands[2] = {x, at->target};
-    layer_draft_t gather = draft_of(LAYER_GATHER);
-    draft_int(c->pool, &gather, ATTR_DIM, at->dim);
-    TRY(emit(c, &gather, operands, 2, out));
+    TRY(emit_gather(c, x, at->target, at->dim, out));
     return emit_number_where(c, at->ignored, sym_int(c->pool, 0), *out, out);
 }
 

@@ -33,10 +33,7 @@ static insitu_status emit_places(converter_t *c, tensor_id_t x, uint32_t dim, te
     TRY(emit_cast(c, x, DTYPE_BOOL, &flat));
     TRY(emit_reshape(c, flat, &line, &flat));
     TRY(emit_count(c, flat, number));
-    layer_draft_t sort = draft_of(LAYER_SORT);
-    draft_flag(c->pool, &sort, ATTR_DESCENDING, true);
-    draft_int(c->pool, &sort, ATTR_DIM, 0);
-    TRY(emit_on(c, &sort, flat, sorted));
+    TRY(emit_sort(c, flat, 0, true, sorted));
     TRY(emit_slice(c, sorted[1], 0, sym_int(c->pool, 0), number, 1, out));
     if (counted && counted->places.index == NONE) *counted = (counted_mask_t){.mask = x, .places = *out};
     return INSITU_OK;

@@ -26,15 +26,21 @@ insitu_status convert_unfold(converter_t *c) {
     return INSITU_OK;
 }
 
+/* The windows' shape with one dimension of that size in place of those of their count and their size. */
+static shape_t line_shape(const converter_t *c, tensor_id_t windows, uint32_t dim, sym_t size) {
+    shape_t shape = tensor_of(c, windows)->shape;
+    shape.sizes[dim] = size;
+    for (uint32_t i = dim + 1; i + 1 < shape.rank; i++) shape.sizes[i] = shape.sizes[i + 1];
+    shape.rank--;
+    return shape;
+}
+
 /* Elements from start on, step of them, of each window (..., count, size, ...), one after the other: (..., count step, ...) */
 static insitu_status emit_line(converter_t *c, tensor_id_t windows, uint32_t dim, int64_t start, int64_t step,
                                tensor_id_t *out) {
-    sym_t width = sym_int(c->pool, step);
     TRY(emit_slice(c, windows, dim + 1, sym_int(c->pool, start), sym_int(c->pool, start + step), 1, out));
-    shape_t shape = tensor_of(c, *out)->shape;
-    shape.sizes[dim] = sym_mul(c->pool, shape.sizes[dim], width);
-    for (uint32_t i = dim + 1; i + 1 < shape.rank; i++) shape.sizes[i] = shape.sizes[i + 1];
-    shape.rank--;
+    sym_t size = sym_mul(c->pool, size_of(c, *out, dim), sym_int(c->pool, step));
+    shape_t shape = line_shape(c, *out, dim, size);
     return emit_reshape(c, *out, &shape, out);
 }
 
@@ -59,10 +65,8 @@ insitu_status emit_overlap_add(converter_t *c, tensor_id_t windows, uint32_t dim
         TRY(emit_line(c, windows, dim, 0, step, out));
         return emit_resized(c, *out, dim, whole, out);
     }
-    shape_t shape = tensor_of(c, windows)->shape;
-    shape.sizes[dim] = sym_mul(c->pool, sym_add(c->pool, count, sym_int(c->pool, lines - 1)), pace);
-    for (uint32_t i = dim + 1; i + 1 < shape.rank; i++) shape.sizes[i] = shape.sizes[i + 1];
-    shape.rank--;
+    sym_t length = sym_mul(c->pool, sym_add(c->pool, count, sym_int(c->pool, lines - 1)), pace);
+    shape_t shape = line_shape(c, windows, dim, length);
     TRY(emit_fill(c, dtype_of(c, windows), &shape, sym_int(c->pool, 0), out));
     for (int64_t line = lines; line-- > 0;) {
         sym_t start = sym_int(c->pool, line * step), end = sym_add(c->pool, start, span);

@@ -1,13 +1,6 @@
 /* Order statistics: quantile, nanquantile, kthvalue. */
 #include "convert/convert_int.h"
 
-static insitu_status emit_sorted(converter_t *c, tensor_id_t x, uint32_t dim, tensor_id_t out[2]) {
-    layer_draft_t sort = draft_of(LAYER_SORT);
-    draft_flag(c->pool, &sort, ATTR_DESCENDING, false);
-    draft_int(c->pool, &sort, ATTR_DIM, dim);
-    return emit_on(c, &sort, x, out);
-}
-
 /* The ranks q (n - 1) of the sorted lines, as many as there are q, n without NaN if those are skipped; else of a line with a NaN
  * the last one, which is NaN. */
 static insitu_status emit_ranks(converter_t *c, tensor_id_t sorted, tensor_id_t q, bool skips, tensor_id_t *out) {
@@ -29,11 +22,8 @@ static insitu_status emit_ranks(converter_t *c, tensor_id_t sorted, tensor_id_t 
 }
 
 static insitu_status emit_at_rank(converter_t *c, tensor_id_t sorted, tensor_id_t rank, tensor_id_t *out) {
-    tensor_id_t operands[2] = {sorted, rank};
-    layer_draft_t gather = draft_of(LAYER_GATHER);
-    draft_int(c->pool, &gather, ATTR_DIM, rank_of(c, sorted) - 1);
-    TRY(emit_cast(c, rank, DTYPE_I64, &operands[1]));
-    return emit(c, &gather, operands, 2, out);
+    TRY(emit_cast(c, rank, DTYPE_I64, &rank));
+    return emit_gather(c, sorted, rank, rank_of(c, sorted) - 1, out);
 }
 
 /* The values at ranks that lie between two. */
@@ -76,7 +66,7 @@ insitu_status convert_quantile(converter_t *c) {
     if (!whole) TRY(take_dim(c, "dim", 0, shape.rank, &dim));
     TRY(emit_unsqueeze(c, x, rank_of(c, x), &x)); /* its own place stays, with size 1 */
     TRY(emit_swap(c, x, dim, rank_of(c, x) - 1, &x));
-    TRY(emit_sorted(c, x, rank_of(c, x) - 1, sorted));
+    TRY(emit_sort(c, x, rank_of(c, x) - 1, false, sorted));
     if (asked.is_number) {
         TRY(emit_fill(c, dtype_of(c, x), &one, asked.number, &q));
     } else {
@@ -117,7 +107,7 @@ insitu_status convert_kthvalue(converter_t *c) {
     if (sym_truth(c->pool, in_range) == TRUTH_FALSE)
         return convert_fail(c, INSITU_FORMAT, "k lies outside the dimension");
     TRY(network_require(c->network, in_range, "k of kthvalue lies in the dimension", c->node->source));
-    TRY(emit_sorted(c, x, dim, sorted));
+    TRY(emit_sort(c, x, dim, false, sorted));
     for (uint32_t i = 0; i < 2; i++) {
         tensor_id_t part;
         TRY(emit_slice(c, sorted[i], dim, sym_sub(c->pool, k, sym_int(c->pool, 1)), k, 1, &part));

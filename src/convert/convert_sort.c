@@ -1,6 +1,13 @@
 /* Orders: topk, sort, argsort, median. */
 #include "convert/convert_int.h"
 
+insitu_status emit_sort(converter_t *c, tensor_id_t x, uint32_t dim, bool descending, tensor_id_t out[2]) {
+    layer_draft_t sort = draft_of(LAYER_SORT);
+    draft_flag(c->pool, &sort, ATTR_DESCENDING, descending);
+    draft_int(c->pool, &sort, ATTR_DIM, dim);
+    return emit_on(c, &sort, x, out);
+}
+
 /* Values and indices, in the shape of x where that has no dimensions. */
 static insitu_status finish_order(converter_t *c, const layer_draft_t *draft, tensor_id_t x, bool indices_only) {
     tensor_id_t results[2], lifted;
@@ -84,16 +91,10 @@ insitu_status convert_median(converter_t *c) {
         TRY(take_dim(c, "dim", 0, rank_of(c, x), &dim));
         TRY(emit_at_least_1d(c, x, &x));
     }
-    layer_draft_t sort = draft_of(LAYER_SORT);
-    draft_flag(c->pool, &sort, ATTR_DESCENDING, false);
-    draft_int(c->pool, &sort, ATTR_DIM, dim);
-    TRY(emit_on(c, &sort, x, sorted));
+    TRY(emit_sort(c, x, dim, false, sorted));
     TRY(emit_median_place(c, sorted[0], dim, c->param != 0, &place));
     for (uint32_t i = 0; i < (whole ? 1u : 2u); i++) {
-        tensor_id_t operands[2] = {sorted[i], place};
-        layer_draft_t gather = draft_of(LAYER_GATHER);
-        draft_int(c->pool, &gather, ATTR_DIM, dim);
-        TRY(emit(c, &gather, operands, 2, &result));
+        TRY(emit_gather(c, sorted[i], place, dim, &result));
         if (whole || !keepdim || flat) TRY(emit_squeeze(c, result, dim, &result));
         set_result(c, i, result);
     }
